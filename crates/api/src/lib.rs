@@ -1,0 +1,1 @@
+//! The doors: authentication, and wire types to model and back.

@@ -1,0 +1,1 @@
+//! Bytes under keys, the embedded S3 endpoint and safe archives.

@@ -1,0 +1,1 @@
+//! One run: planners, retries, conditions, fan-out, hooks, timeouts.

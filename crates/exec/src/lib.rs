@@ -1,0 +1,1 @@
+//! Backends that make jobs real, starting with local processes.

@@ -1,0 +1,1 @@
+//! Ids, resources, values, specs, phases, events, effects, error codes and limits.

@@ -1,0 +1,1 @@
+//! Placement of jobs on machines.

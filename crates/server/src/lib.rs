@@ -1,0 +1,1 @@
+//! The driver that wires engine, scheduler, store and backend together.

@@ -1,0 +1,1 @@
+//! Simulated clock, store, machines and network for tests.

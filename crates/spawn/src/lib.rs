@@ -1,0 +1,1 @@
+//! The spawner: parent and reaper of every attempt's processes.

@@ -1,0 +1,1 @@
+//! Parameter substitution and the expression languages.
