@@ -1,0 +1,83 @@
+//! Every limit, in one table. Documentation and tests are generated from [`ALL`]: a value of
+//! exactly the limit passes, one more is refused by name.
+
+/// A limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Its name, as errors give it.
+    pub name: &'static str,
+    /// The largest value that passes.
+    pub max: u64,
+    /// What is counted.
+    pub unit: &'static str,
+    /// What it bounds.
+    pub bounds: &'static str,
+}
+
+impl Limit {
+    /// `Err` with a diagnostic naming the limit when `value` is over it.
+    ///
+    /// # Errors
+    /// [`crate::Code::TooLarge`].
+    pub fn check(&self, value: u64, what: &str) -> Result<(), crate::Diagnostic> {
+        if value <= self.max {
+            return Ok(());
+        }
+        Err(crate::Diagnostic::new(
+            crate::Code::TooLarge,
+            format!(
+                "{what}: {value} {} is over the limit `{}` of {}",
+                self.unit, self.name, self.max
+            ),
+        ))
+    }
+}
+
+macro_rules! limits {
+    ($($ident:ident = $name:literal, $max:expr, $unit:literal, $bounds:literal;)*) => {
+        $(#[doc = $bounds] pub const $ident: Limit =
+            Limit { name: $name, max: $max, unit: $unit, bounds: $bounds };)*
+
+        /// All of them.
+        pub const ALL: &[Limit] = &[$($ident,)*];
+    };
+}
+
+limits! {
+    MANIFEST_BYTES = "manifest-bytes", 20 << 20, "bytes", "one manifest file or request body";
+    YAML_DEPTH = "yaml-depth", 100, "levels", "nesting of a YAML or JSON value";
+    YAML_NODES = "yaml-nodes", 2_000_000, "nodes", "values in one file, after aliases are followed";
+    DOCUMENTS = "documents", 1_000, "documents", "documents in one file";
+    NAME_BYTES = "name-bytes", 253, "bytes", "the name of a run, template or space";
+    STEP_NAME_BYTES = "step-name-bytes", 4_096, "bytes", "the full name of a step";
+    TEMPLATES = "templates", 100_000, "templates", "templates of one run, references included";
+    CALLS = "calls", 100_000, "calls", "tasks of one DAG or steps of one template";
+    PARAMETER_BYTES = "parameter-bytes", 1 << 20, "bytes", "one parameter, result or item";
+    PARAMETERS = "parameters", 10_000, "parameters", "parameters of one template or run";
+    ITEMS = "items", 100_000, "items", "items of one loop";
+    STEPS = "steps", 1_000_000, "steps", "steps of one run";
+    CALL_DEPTH = "call-depth", 100, "levels", "templates that call each other";
+    RETRIES = "retries", 10_000, "retries", "tries of one step";
+    INFRASTRUCTURE_RETRIES = "infrastructure-retries", 20, "retries",
+        "attempts of one step that may be lost before it is given up";
+    EXPRESSION_BYTES = "expression-bytes", 64 << 10, "bytes", "one expression";
+    RESULT_BYTES = "result-bytes", 256 << 10, "bytes", "the standard output kept as a result (its end)";
+    ARCHIVE_ENTRIES = "archive-entries", 1_000_000, "entries", "files in one archive";
+    ARCHIVE_BYTES = "archive-bytes", 64 << 30, "bytes", "one archive when unpacked";
+    ARCHIVE_RATIO = "archive-ratio", 1_100, "times", "unpacked over packed size of an archive (above 1 MiB)";
+    LABELS = "labels", 1_000, "labels", "labels or annotations of one object";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_passes_its_value_and_refuses_the_next() {
+        for limit in ALL {
+            assert!(limit.check(limit.max, "x").is_ok(), "{}", limit.name);
+            let refused = limit.check(limit.max + 1, "x").unwrap_err();
+            assert!(refused.what.contains(limit.name), "{}", refused.what);
+        }
+    }
+}
