@@ -1,1 +1,29 @@
-//! One run: planners, retries, conditions, fan-out, hooks, timeouts.
+//! One run, as a pure state machine: input in, events and effects out.
+//!
+//! [`decide`] takes a run, something that happened, and the time. It answers with events (facts,
+//! to be made durable) and effects (orders, carried out once the events are durable). The run it
+//! leaves behind is exactly what [`Run::evolve`] makes of the events, because that is the only
+//! thing that changes it.
+//!
+//! Absent from this crate: clocks, randomness, files, sockets, threads, and any knowledge of the
+//! upstream whose client sent the run, but for the way step names are spelled ([`names`]).
+
+mod compiled;
+mod decide;
+pub mod depends;
+mod evolve;
+mod frame;
+pub mod names;
+mod pending;
+mod render;
+mod run;
+mod scope;
+mod snapshot;
+
+pub use decide::{Decision, Input, Supplied, decide, submit};
+pub use evolve::Broken;
+pub use frame::Frame;
+pub use pending::pending;
+pub use render::{Rendered, render};
+pub use run::Run;
+pub use snapshot::{Head, PAGE_STEPS, Page, page_of};

@@ -71,8 +71,13 @@ pub enum Event {
     StepStarted {
         /// The step.
         step: StepKey,
-        /// Unix ms by which it must be over; 0 for no bound.
-        #[serde(default)]
+    },
+    /// Something must happen to a step at a time, if nothing else has.
+    #[serde(rename = "deadline")]
+    DeadlineSet {
+        /// The step.
+        step: StepKey,
+        /// Unix ms; 0 takes the deadline back.
         deadline_ms: i64,
     },
     /// A step was told something that a person should read while it goes on.

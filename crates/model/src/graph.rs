@@ -42,6 +42,8 @@ pub struct Graph {
     pub key_format: Text,
     /// Whether logs are kept as artifacts, too.
     pub archive_logs: bool,
+    /// Configuration maps that the graph's arguments look up, frozen at submit: (name, pairs).
+    pub config_maps: Vec<(String, Vec<(String, String)>)>,
     /// Labels set by expressions at the start.
     pub labels_from: Vec<(String, String)>,
     /// Locks that the whole run holds.

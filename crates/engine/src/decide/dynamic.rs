@@ -1,0 +1,67 @@
+//! The dynamic planner: a running task asks for children, one at a time. And labels that a graph
+//! sets at its start.
+
+use argosy_model::graph::Graph;
+use argosy_model::{AttemptId, Event, Kind, Phase, Role, StepKey, TaskSpec, limits};
+
+use super::bind::{as_parameter, eval};
+use super::turn::{Turn, Work};
+
+impl Turn<'_> {
+    /// A child for the task whose attempt asks. Asking twice for the same name is asking once.
+    pub(super) fn on_child(&mut self, parent: AttemptId, task: Box<TaskSpec>) {
+        if !self.run.is_current(parent) || self.run.at(parent.step).kind != Kind::Task {
+            return;
+        }
+        let key = parent.step;
+        let known = self
+            .run
+            .children(key)
+            .iter()
+            .any(|child| self.run.task_of(*child).is_some_and(|known| known.name == task.name));
+        if known {
+            return;
+        }
+        let number = u32::try_from(self.run.children(key).len()).unwrap_or(u32::MAX);
+        let at = u32::try_from(self.run.tasks.len()).unwrap_or(u32::MAX);
+        self.emit(Event::TaskAdded(task));
+        let role = Role::Child(number);
+        if self.run.steps.len() as u64 >= limits::STEPS.max {
+            let text = format!("the run has reached the limit `{}`", limits::STEPS.name);
+            return self.add_ended(key, role, at, Phase::Error, text);
+        }
+        let child = self.add(key, role, Kind::Task, at, None);
+        self.then(Work::Open(child));
+    }
+
+    /// A task is over: children that it left behind are not needed any more.
+    pub(super) fn end_children(&mut self, key: StepKey) {
+        for child in self.run.children(key).to_vec() {
+            let step = self.run.at(child);
+            if matches!(step.role, Role::Child(_)) && !step.phase.is_terminal() {
+                self.abort(child);
+            }
+        }
+    }
+
+    fn abort(&mut self, key: StepKey) {
+        if self.run.at(key).attempts.is_empty() {
+            let text = "ended, as nothing needs it".to_owned();
+            return self.end(key, Phase::Failed, Some(text), None);
+        }
+        self.kill_leaf(key, argosy_model::attempt::Kill::NotNeeded);
+    }
+
+    /// Labels whose values are expressions (argo-workflows `workflowMetadata.labelsFrom`).
+    pub(super) fn set_labels(&mut self, graph: &Graph) {
+        let mut labels = Vec::new();
+        for (name, source) in &graph.labels_from {
+            if let Ok(value) = eval(&self.view(StepKey::NONE), source) {
+                labels.push((name.clone(), as_parameter(&value)));
+            }
+        }
+        if !labels.is_empty() {
+            self.emit(Event::LabelsSet(labels));
+        }
+    }
+}

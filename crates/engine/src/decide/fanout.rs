@@ -1,0 +1,258 @@
+//! One call, made once for each item (argo-workflows `workflow/controller/{steps,operator}.go`
+//! `expandStep`, `expandSequence`).
+
+use std::sync::Arc;
+
+use argosy_model::event::StepSeed;
+use argosy_model::graph::{Call, Each, Sequence};
+use argosy_model::{Event, Kind, Phase, Role, StepKey, limits};
+use serde_json::Value;
+
+use super::bind::{eval, render_text};
+use super::steps::child_failed;
+use super::turn::Turn;
+use crate::scope::View;
+
+/// How many items one turn makes steps of.
+const CHUNK: usize = 1_000;
+
+impl Turn<'_> {
+    pub(super) fn make_fan_out(
+        &mut self,
+        parent: StepKey,
+        role: Role,
+        owner: StepKey,
+        each: &Each,
+        call: &Call,
+    ) {
+        let view = self.view(owner);
+        let template = match &call.target {
+            argosy_model::graph::Target::Template(at) => *at,
+            argosy_model::graph::Target::Named { .. } => StepSeed::NO_TEMPLATE,
+        };
+        let items = match items(&view, each) {
+            Ok(items) => items,
+            Err(text) => return self.add_ended(parent, role, template, Phase::Error, text),
+        };
+        let key = self.add(parent, role, Kind::FanOut, template, None);
+        let empty = items.is_empty();
+        self.emit(Event::ItemsListed { step: key, items });
+        if empty {
+            let text = "Skipped, empty params".to_owned();
+            return self.end(key, Phase::Skipped, Some(text), None);
+        }
+        self.emit(Event::StepStarted { step: key });
+    }
+
+    /// Makes steps of the next items, as many as one turn may.
+    pub(super) fn expand_some(&mut self) {
+        let mut room = CHUNK;
+        while let Some(key) = self.run.expanding.first().copied().filter(|_| room > 0) {
+            if self.run.suspended {
+                return;
+            }
+            let Some(items) = self.run.items.get(&key).map(Arc::clone) else {
+                self.run.expanding.remove(&key);
+                continue;
+            };
+            let call = self.run.call_of(key).cloned();
+            let made = self.items_made(key);
+            let Some(call) = call.filter(|_| made < items.len()) else {
+                self.run.expanding.remove(&key);
+                continue;
+            };
+            let until = items.len().min(made + room);
+            for (at, item) in items.iter().enumerate().take(until).skip(made) {
+                let at = u32::try_from(at).unwrap_or(u32::MAX);
+                self.make_call(key, Role::Item(at), &call, Some(item));
+            }
+            room -= until - made;
+            if until == items.len() {
+                self.run.expanding.remove(&key);
+            }
+        }
+    }
+
+    fn items_made(&self, key: StepKey) -> usize {
+        let children = self.run.children(key).iter();
+        children.filter(|child| matches!(self.run.at(**child).role, Role::Item(_))).count()
+    }
+
+    pub(super) fn advance_fan_out(&mut self, key: StepKey) {
+        let Some(frame) = self.run.frames.get(&key) else { return };
+        if frame.open > 0 || self.run.expanding.contains(&key) {
+            return;
+        }
+        let children = frame.children.iter().map(|child| (*child, self.run.at(*child)));
+        let failed = children.into_iter().filter(|(_, step)| step.phase.is_failure());
+        // The last failure decides, as upstream's loop over the children has it.
+        match failed.last().map(|(child, step)| (child, step.phase)) {
+            Some((child, phase)) => {
+                let text = child_failed(self.run, child);
+                self.end(key, phase, Some(text), None);
+            }
+            None => self.end(key, Phase::Succeeded, None, None),
+        }
+    }
+}
+
+/// The items of a loop, evaluated.
+fn items(view: &View<'_>, each: &Each) -> Result<Vec<Value>, String> {
+    let items = match each {
+        Each::Items(items) => {
+            items.iter().map(|item| render_item(view, item)).collect::<Result<_, _>>()?
+        }
+        Each::Param(text) => listed(view, text)?,
+        Each::Sequence(sequence) => numbers(view, sequence)?,
+    };
+    let count = items.len() as u64;
+    limits::ITEMS.check(count, "loop").map_err(|refused| refused.what)?;
+    for item in &items {
+        if let Value::String(text) = item {
+            let size = text.len() as u64;
+            limits::PARAMETER_BYTES.check(size, "item").map_err(|refused| refused.what)?;
+        }
+    }
+    Ok(items)
+}
+
+fn render_item(view: &View<'_>, item: &Value) -> Result<Value, String> {
+    Ok(match item {
+        Value::String(text) => {
+            Value::from(render_text(view, text).map_err(|error| error.to_string())?)
+        }
+        Value::Array(list) => {
+            Value::from(list.iter().map(|i| render_item(view, i)).collect::<Result<Vec<_>, _>>()?)
+        }
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| Ok((key.clone(), render_item(view, value)?)))
+                .collect::<Result<_, String>>()?,
+        ),
+        other => other.clone(),
+    })
+}
+
+fn listed(view: &View<'_>, text: &str) -> Result<Vec<Value>, String> {
+    let rendered = match sole_expression(text) {
+        Some(source) => match eval(view, source).map_err(|error| error.to_string())? {
+            Value::Array(list) => return Ok(list),
+            Value::String(text) => text,
+            other => other.to_string(),
+        },
+        None => render_text(view, text).map_err(|error| error.to_string())?,
+    };
+    match serde_json::from_str(rendered.trim()) {
+        Ok(Value::Array(list)) => Ok(list),
+        Ok(other) => Err(format!("withParam value must be a JSON list, not {}", kind_name(&other))),
+        Err(error) => {
+            let shown: String = rendered.chars().take(100).collect();
+            Err(format!("withParam value could not be parsed as a JSON list: {shown:?}: {error}"))
+        }
+    }
+}
+
+/// The expression of a text that is one expression tag and nothing else.
+fn sole_expression(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("{{=")?.strip_suffix("}}")?;
+    (!inner.contains("{{")).then_some(inner)
+}
+
+fn kind_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Value>, String> {
+    let number = |text: &Option<String>| -> Result<Option<i64>, String> {
+        let Some(text) = text else { return Ok(None) };
+        let rendered = render_text(view, text).map_err(|error| error.to_string())?;
+        let parsed = rendered.trim().parse();
+        parsed.map(Some).map_err(|_| format!("withSequence: {rendered:?} is not a whole number"))
+    };
+    let start = number(&sequence.start)?.unwrap_or(0);
+    let end = match (number(&sequence.count)?, number(&sequence.end)?) {
+        (Some(0), _) => return Ok(Vec::new()),
+        (Some(count), _) if count > 0 => start.saturating_add(count - 1),
+        (Some(count), _) => return Err(format!("withSequence: count {count} is negative")),
+        (None, Some(end)) => end,
+        (None, None) => return Err("withSequence: neither count nor end is given".to_owned()),
+    };
+    let length = start.abs_diff(end).saturating_add(1);
+    limits::ITEMS.check(length, "withSequence").map_err(|refused| refused.what)?;
+    let format = sequence.format.as_deref().unwrap_or("%d");
+    let values: Vec<i64> =
+        if start <= end { (start..=end).collect() } else { (end..=start).rev().collect() };
+    values.into_iter().map(|value| printf(format, value).map(Value::from)).collect()
+}
+
+/// `%d` and its relatives with flags and width, as Go's `fmt.Sprintf` prints one whole number.
+fn printf(format: &str, value: i64) -> Result<String, String> {
+    let refuse = || format!("withSequence: format {format:?} is not for one whole number");
+    let (before, rest) = format.split_once('%').ok_or_else(refuse)?;
+    let end = rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
+    let (spec, after) = rest.split_at(end);
+    let verb = after.chars().next().ok_or_else(refuse)?;
+    let after = &after[verb.len_utf8()..];
+    let width_at = spec.find(|c: char| c.is_ascii_digit() && c != '0').unwrap_or(spec.len());
+    let (flags, width) = spec.split_at(width_at);
+    let width: usize = if width.is_empty() { 0 } else { width.parse().map_err(|_| refuse())? };
+    if width > 100 || !flags.chars().all(|c| "0-+ #".contains(c)) || after.contains('%') {
+        return Err(refuse());
+    }
+    let sign = if value < 0 {
+        "-"
+    } else if flags.contains('+') {
+        "+"
+    } else {
+        ""
+    };
+    let (prefix, magnitude) = (flags.contains('#'), value.unsigned_abs());
+    let digits = match verb {
+        'd' | 'v' => magnitude.to_string(),
+        'x' => format!("{}{magnitude:x}", if prefix { "0x" } else { "" }),
+        'X' => format!("{}{magnitude:X}", if prefix { "0X" } else { "" }),
+        'o' => format!("{}{magnitude:o}", if prefix { "0" } else { "" }),
+        'b' => format!("{magnitude:b}"),
+        _ => return Err(refuse()),
+    };
+    let number = if flags.contains('-') {
+        format!("{:<width$}", format!("{sign}{digits}"))
+    } else if flags.contains('0') {
+        format!("{sign}{digits:0>pad$}", pad = width.saturating_sub(sign.len()))
+    } else {
+        format!("{:>width$}", format!("{sign}{digits}"))
+    };
+    Ok(format!("{before}{number}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_print_as_go_prints_them() {
+        for (format, value, shown) in [
+            ("%d", 7, "7"),
+            ("testuser%02X", 200, "testuserC8"),
+            ("%03d", 7, "007"),
+            ("%03d", -7, "-07"),
+            ("%5d|", 7, "    7|"),
+            ("%-5d|", 7, "7    |"),
+            ("%+d", 7, "+7"),
+            ("%x", 255, "ff"),
+            ("a%db", 1, "a1b"),
+        ] {
+            assert_eq!(printf(format, value).as_deref(), Ok(shown), "{format}");
+        }
+        for bad in ["", "x", "%", "%s", "%d%d", "%999999999d"] {
+            assert!(printf(bad, 1).is_err(), "{bad}");
+        }
+    }
+}

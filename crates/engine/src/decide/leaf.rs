@@ -1,0 +1,275 @@
+//! Attempts: from the queue to their end, and whether another follows.
+
+use std::sync::Arc;
+
+use argosy_model::attempt::{End, Kill};
+use argosy_model::effect::Job;
+use argosy_model::graph::{Body, Retry};
+use argosy_model::run::Plan;
+use argosy_model::{
+    AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
+};
+
+use super::retry::{Tries, Verdict, judge};
+use super::turn::{Turn, Work};
+
+/// How an attempt's end reads as the end of its step.
+struct Outcome {
+    phase: Phase,
+    message: String,
+}
+
+impl Turn<'_> {
+    /// Opens a step of processes: its first attempt is queued, or it waits for the run's
+    /// parallelism.
+    pub(super) fn open_leaf(&mut self, key: StepKey) {
+        if self.has_room() {
+            self.queue_attempt(key, 0);
+        } else {
+            self.run.throttled.push_back(key);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let limit = self.run.graph().and_then(|graph| graph.parallelism);
+        limit.is_none_or(|limit| (self.run.live_attempts as u64) < limit)
+    }
+
+    /// Lets the first of those that wait for the run's parallelism go on.
+    pub(super) fn admit_throttled(&mut self) {
+        if self.run.suspended {
+            return;
+        }
+        while self.has_room() {
+            let Some(key) = self.run.throttled.pop_front() else { return };
+            self.open(key);
+        }
+    }
+
+    pub(super) fn queue_attempt(&mut self, key: StepKey, not_before_ms: i64) {
+        self.emit(Event::AttemptQueued { step: key, not_before_ms });
+        if let Some(job) = job_of(self.run, key) {
+            self.effect(Effect::Enqueue(Box::new(job)));
+        }
+    }
+
+    pub(super) fn on_placed(&mut self, attempt: AttemptId, machine: u32) {
+        let queued = self
+            .run
+            .current_attempt(attempt.step)
+            .is_some_and(|(id, current)| id == attempt && current.phase == AttemptPhase::Queued);
+        if !queued {
+            return self.effect(Effect::Withdraw(attempt));
+        }
+        self.emit(Event::AttemptPlaced { step: attempt.step, machine });
+        self.effect(Effect::Start(attempt));
+    }
+
+    pub(super) fn on_started(&mut self, attempt: AttemptId, at_ms: i64) {
+        let placed = self
+            .run
+            .current_attempt(attempt.step)
+            .is_some_and(|(id, current)| id == attempt && current.phase == AttemptPhase::Placed);
+        if !placed {
+            return;
+        }
+        self.emit(Event::AttemptStarted { step: attempt.step, started_ms: at_ms });
+        self.set_process_deadline(attempt.step, at_ms);
+        self.fire_hooks(attempt.step);
+    }
+
+    pub(super) fn on_ended(&mut self, attempt: AttemptId, end: Box<End>) {
+        if !self.run.is_current(attempt) {
+            return;
+        }
+        self.end_attempt(attempt.step, end);
+    }
+
+    /// Ends the current attempt of a step and judges what follows.
+    pub(super) fn end_attempt(&mut self, key: StepKey, end: Box<End>) {
+        if let Some((id, _)) = self.run.current_attempt(key) {
+            self.effect(Effect::Withdraw(id));
+        }
+        let kill = self.run.at(key).attempts.last().and_then(|attempt| attempt.kill);
+        self.emit(Event::AttemptEnded { step: key, end: end.clone() });
+        self.reset_deadline(key);
+        if end.exit.is_infrastructure() && kill.is_none() {
+            return self.after_loss(key, &end);
+        }
+        let outcome = outcome(&end, kill, self.run.shutdown);
+        if !outcome.phase.is_failure() {
+            return self.end_leaf(key, outcome, end.outputs);
+        }
+        match self.verdict(key, &outcome, &end, kill) {
+            Ok(Verdict::Again(at_ms)) => {
+                let now = at_ms <= self.now_ms;
+                self.queue_attempt(key, if now { 0 } else { at_ms });
+            }
+            Ok(Verdict::Enough(message)) => {
+                self.end_leaf(key, Outcome { phase: outcome.phase, message }, end.outputs);
+            }
+            Err(message) => {
+                self.end_leaf(key, Outcome { phase: Phase::Error, message }, end.outputs);
+            }
+        }
+    }
+
+    /// The attempt was lost with what watched over it: another one, on its own budget.
+    fn after_loss(&mut self, key: StepKey, end: &End) {
+        let step = self.run.at(key);
+        let lost = step.attempts.iter().filter(|attempt| attempt.was_infrastructure()).count();
+        if lost as u64 <= limits::INFRASTRUCTURE_RETRIES.max {
+            return self.queue_attempt(key, 0);
+        }
+        let message = format!("lost {lost} times: {}", end.message);
+        self.end_leaf(key, Outcome { phase: Phase::Error, message }, Outputs::default());
+    }
+
+    fn verdict(
+        &self,
+        key: StepKey,
+        outcome: &Outcome,
+        end: &End,
+        kill: Option<Kill>,
+    ) -> Result<Verdict, String> {
+        let step = self.run.at(key);
+        let ended_by_us =
+            matches!(kill, Some(Kill::Shutdown | Kill::RunDeadline | Kill::NotNeeded));
+        let spec = Arc::clone(&self.run.spec);
+        let retry = match step.kind {
+            Kind::Task => self.run.task_of(key).and_then(|task| task.retry.as_ref()),
+            _ => retry_of(&spec, step.template),
+        };
+        let (Some(retry), false) = (retry, ended_by_us) else {
+            return Ok(Verdict::Enough(outcome.message.clone()));
+        };
+        let refused = self.refusal(step.parent, step.role).is_some();
+        if refused || self.life_ends_ms(key).is_some_and(|at| at <= self.now_ms) {
+            return Ok(Verdict::Enough(outcome.message.clone()));
+        }
+        let user = step.attempts.iter().filter(|attempt| !attempt.was_infrastructure());
+        let first = user.clone().next().map_or(self.now_ms, |attempt| attempt.started_ms);
+        let tries = Tries {
+            count: u32::try_from(user.count()).unwrap_or(u32::MAX),
+            first_start_ms: first,
+            phase: outcome.phase,
+            message: &outcome.message,
+            exit_code: exit_code(&end.exit),
+            last_ms: (end.started_ms, end.ended_ms.max(end.started_ms)),
+        };
+        judge(self.view(key), retry, &tries)
+    }
+
+    /// Ends a step of processes, with the outputs that its template declares.
+    fn end_leaf(&mut self, key: StepKey, outcome: Outcome, mut kept: Outputs) {
+        let last = self.run.at(key).attempts.last().and_then(|attempt| attempt.end.as_deref());
+        kept.exit_code = last.and_then(|end| exit_code(&end.exit));
+        match self.leaf_outputs(key, kept, outcome.phase == Phase::Succeeded) {
+            Ok(outputs) => {
+                self.end_members(key, outcome.phase);
+                self.end(key, outcome.phase, Some(outcome.message), Some(outputs));
+            }
+            Err(message) => self.end(key, Phase::Error, Some(message), None),
+        }
+    }
+
+    /// The members of a container set end with it.
+    fn end_members(&mut self, key: StepKey, phase: Phase) {
+        for child in self.run.children(key).to_vec() {
+            let member = self.run.at(child).kind == Kind::Container;
+            if member && !self.run.at(child).phase.is_terminal() {
+                self.end(child, phase, None, None);
+            }
+        }
+    }
+
+    /// A placed or running attempt is ordered to end; one that was never placed ends at once.
+    pub(super) fn kill_leaf(&mut self, key: StepKey, why: Kill) {
+        let Some((id, attempt)) = self.run.current_attempt(key) else { return };
+        match (attempt.phase, attempt.kill) {
+            (AttemptPhase::Queued, _) => {
+                self.emit(Event::AttemptKillOrdered { step: key, why });
+                self.end_attempt(key, Box::new(End::bare(Exit::NotStarted)));
+            }
+            (AttemptPhase::Placed | AttemptPhase::Running, None) => {
+                self.emit(Event::AttemptKillOrdered { step: key, why });
+                self.effect(Effect::Kill(id, why));
+            }
+            _ => {}
+        }
+    }
+
+    /// Opens a step again that waits in no line any more.
+    pub(super) fn reopen(&mut self, key: StepKey) {
+        self.then(Work::Open(key));
+    }
+}
+
+/// The job of a step's current attempt.
+pub(crate) fn job_of(run: &crate::Run, key: StepKey) -> Option<Job> {
+    let (attempt, current) = run.current_attempt(key)?;
+    let (resources, priority, gang) = match run.task_of(key) {
+        Some(task) => (task.process.resources, run.spec.priority, task.gang.clone()),
+        None => {
+            let template = run.template_of(key)?;
+            let resources = match &template.body {
+                Body::Process(process) | Body::ContainerSet(process) => process.resources,
+                _ => return None,
+            };
+            (resources, template.priority.unwrap_or(run.spec.priority), None)
+        }
+    };
+    Some(Job { attempt, resources, not_before_ms: current.not_before_ms, priority, gang })
+}
+
+fn retry_of(spec: &argosy_model::RunSpec, template: u32) -> Option<&Retry> {
+    let Plan::Graph(graph) = &spec.plan else { return None };
+    graph.templates.get(template as usize)?.retry.as_ref()
+}
+
+fn exit_code(exit: &Exit) -> Option<i32> {
+    match exit {
+        Exit::Code(code) => Some(*code),
+        Exit::Signal(signal) => Some(128 + signal),
+        Exit::OutOfMemory => Some(137),
+        Exit::Killed => Some(143),
+        _ => None,
+    }
+}
+
+/// Phase and message of an end (argo-workflows `workflow/controller/operator.go`
+/// `inferFailedReason`): the process's own failure is Failed, everything around it is Error.
+fn outcome(end: &End, kill: Option<Kill>, shutdown: Option<argosy_model::Shutdown>) -> Outcome {
+    let of = |phase, message: String| Outcome { phase, message };
+    let or = |text: String| {
+        if end.message.is_empty() { text } else { format!("{text}: {}", end.message) }
+    };
+    if end.exit == Exit::Code(0) {
+        return of(Phase::Succeeded, end.message.clone());
+    }
+    match kill {
+        Some(Kill::Deadline | Kill::RunDeadline) => {
+            return of(Phase::Failed, "Step exceeded its deadline".to_owned());
+        }
+        Some(Kill::Shutdown) => {
+            let how = shutdown.unwrap_or(argosy_model::Shutdown::Terminate);
+            return of(Phase::Failed, super::call::shutdown_text(how));
+        }
+        Some(Kill::NotNeeded) => return of(Phase::Failed, "ended, as nothing needs it".to_owned()),
+        None => {}
+    }
+    match end.exit {
+        Exit::Code(code) => of(Phase::Failed, or(format!("main: Error (exit code {code})"))),
+        Exit::Signal(signal) => of(
+            Phase::Failed,
+            or(format!(
+                "main: Error (exit code {}): ended by signal {signal}, which was not sent from here",
+                128 + signal
+            )),
+        ),
+        Exit::OutOfMemory => of(Phase::Failed, or("OOMKilled (exit code 137)".to_owned())),
+        Exit::Killed => of(Phase::Failed, or("ended".to_owned())),
+        Exit::NotStarted => of(Phase::Failed, or("never started".to_owned())),
+        Exit::Refused | Exit::OutputsLost | Exit::Lost => of(Phase::Error, end.message.clone()),
+    }
+}

@@ -1,0 +1,135 @@
+//! What follows from something that happened.
+
+mod bind;
+mod call;
+mod dag;
+mod dynamic;
+mod fanout;
+mod hooks;
+mod leaf;
+mod outputs;
+mod retry;
+mod shutdown;
+mod steps;
+mod timers;
+mod turn;
+
+use std::sync::Arc;
+
+use argosy_model::attempt::End;
+use argosy_model::{AttemptId, Effect, Event, RunId, RunSpec, Shutdown, StepKey, TaskSpec};
+use serde_json::Value;
+
+use crate::run::Run;
+use turn::Turn;
+
+pub(crate) use bind::render_text;
+pub(crate) use dag::resettle;
+pub(crate) use leaf::job_of;
+
+/// Something that happened to a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// The scheduler placed an attempt.
+    Placed {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The machine, by its ordinal in the pool.
+        machine: u32,
+    },
+    /// A backend started an attempt's process.
+    Started {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Unix ms, by the backend's clock.
+        at_ms: i64,
+    },
+    /// An attempt is over.
+    Ended {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Its end.
+        end: Box<End>,
+    },
+    /// Time has passed, or there is more of a long turn to do.
+    Wake,
+    /// Somebody ends the run early.
+    Shutdown {
+        /// How.
+        how: Shutdown,
+        /// A text for the person who looks at it.
+        message: String,
+    },
+    /// Somebody keeps new steps from starting.
+    Suspend,
+    /// Somebody lets a suspended run, or these suspended steps, go on.
+    Resume {
+        /// The steps; empty for the run and all of its suspended steps.
+        steps: Vec<StepKey>,
+    },
+    /// Somebody gives a suspended step the values that it waits for.
+    Supply(Supplied),
+    /// A running task asks for a child.
+    Child {
+        /// The attempt that asks.
+        parent: AttemptId,
+        /// What for.
+        task: Box<TaskSpec>,
+    },
+    /// Labels are to be changed.
+    Label(Vec<(String, String)>),
+}
+
+/// Values for a suspended step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Supplied {
+    /// The step.
+    pub step: StepKey,
+    /// Parameters by name.
+    pub parameters: Vec<(Box<str>, Value)>,
+}
+
+/// What a turn came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// Facts, to be made durable together.
+    pub events: Vec<Event>,
+    /// Orders, to be carried out after that.
+    pub effects: Vec<Effect>,
+}
+
+/// Accepts a run. The first event of the decision is `Submitted`.
+#[must_use]
+pub fn submit(id: RunId, spec: RunSpec, now_ms: i64) -> (Run, Decision) {
+    let spec = Arc::new(spec);
+    let mut run = Run::new(id, Arc::clone(&spec), now_ms);
+    run.events = 1;
+    let mut turn = Turn::new(&mut run, now_ms);
+    turn.events.push(Event::Submitted(Box::new((*spec).clone())));
+    turn.begin();
+    let decision = turn.finish();
+    (run, decision)
+}
+
+/// Takes a run one turn further. An input that no longer means anything (a late report of an old
+/// attempt, a second stop) makes no event.
+#[must_use]
+pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
+    let mut turn = Turn::new(run, now_ms);
+    if turn.run.phase.is_terminal() {
+        return turn.on_ended_run(&input);
+    }
+    match input {
+        Input::Placed { attempt, machine } => turn.on_placed(attempt, machine),
+        Input::Started { attempt, at_ms } => turn.on_started(attempt, at_ms),
+        Input::Ended { attempt, end } => turn.on_ended(attempt, end),
+        Input::Wake => turn.on_wake(),
+        Input::Shutdown { how, message } => turn.on_shutdown(how, message),
+        Input::Suspend => turn.on_suspend(),
+        Input::Resume { steps } => turn.on_resume(&steps),
+        Input::Supply(supplied) => turn.on_supply(supplied),
+        Input::Child { parent, task } => turn.on_child(parent, task),
+        Input::Label(labels) => turn.emit(Event::LabelsSet(labels)),
+    }
+    turn.finish()
+}

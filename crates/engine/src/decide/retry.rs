@@ -1,0 +1,206 @@
+//! Whether something is tried again, and when
+//! (argo-workflows `workflow/controller/operator.go` `processNodeRetries`).
+
+use std::sync::Arc;
+
+use argosy_model::graph::{Body, Retry, RetryPolicy, Template};
+use argosy_model::{Event, Kind, Phase, Role, Step, StepKey, limits};
+use argosy_template::go;
+use serde_json::{Value, json};
+
+use super::bind::{eval, render_text};
+use super::turn::{Turn, Work};
+use crate::scope::View;
+
+/// What is known of the tries so far.
+pub(super) struct Tries<'a> {
+    /// How many there were.
+    pub(super) count: u32,
+    /// Unix ms of the first one's start.
+    pub(super) first_start_ms: i64,
+    /// How the last one ended.
+    pub(super) phase: Phase,
+    /// What it was told.
+    pub(super) message: &'a str,
+    /// Its exit code, if it has one.
+    pub(super) exit_code: Option<i32>,
+    /// Unix ms of its start and end.
+    pub(super) last_ms: (i64, i64),
+}
+
+/// Whether to try again.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Yes, at this time (Unix ms).
+    Again(i64),
+    /// No, and the step is told this.
+    Enough(String),
+}
+
+/// What `retries` and `lastRetry.*` say in the try after these.
+pub(super) fn retry_names(tries: &Tries<'_>) -> Vec<(&'static str, Value)> {
+    let (start, end) = tries.last_ms;
+    vec![
+        ("retries", json!(tries.count.saturating_sub(1).to_string())),
+        ("lastRetry.exitCode", json!(tries.exit_code.map_or("-1".into(), |c| c.to_string()))),
+        ("lastRetry.status", json!(format!("{:?}", tries.phase))),
+        ("lastRetry.duration", json!(((end - start) / 1000).to_string())),
+        ("lastRetry.message", json!(tries.message)),
+    ]
+}
+
+/// Judges the end of a try.
+pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries<'_>) -> Result<Verdict, String> {
+    let enough = |text: &str| Ok(Verdict::Enough(text.to_owned()));
+    let duration = |text: &Option<String>| -> Result<Option<i64>, String> {
+        let Some(text) = text else { return Ok(None) };
+        let text = render_text(&view, text).map_err(|error| error.to_string())?;
+        let nanos = go::duration::parse_or_seconds(&text).map_err(|error| error.to_string())?;
+        Ok(Some(nanos / 1_000_000))
+    };
+    let stop_at = duration(&retry.max_duration)?.map(|ms| tries.first_start_ms.saturating_add(ms));
+    if stop_at.is_some_and(|at| view.now_ms > at) {
+        return enough("Max duration limit exceeded");
+    }
+    let wait = match duration(&retry.backoff)? {
+        Some(base) => backoff(&view, retry, base, duration(&retry.cap)?, tries.count)?,
+        None => 0,
+    };
+    let at_ms = tries.last_ms.1.saturating_add(wait);
+    if stop_at.is_some_and(|stop| at_ms > stop) {
+        return enough("Backoff would exceed max duration limit");
+    }
+    let covered = match retry.policy {
+        RetryPolicy::Always | RetryPolicy::OnTransientError => true,
+        RetryPolicy::OnFailure => tries.phase == Phase::Failed,
+        RetryPolicy::OnError => tries.phase == Phase::Error,
+    };
+    if !covered || (retry.policy == RetryPolicy::OnTransientError && !is_transient(tries.message)) {
+        return enough(tries.message);
+    }
+    let limit = match &retry.limit {
+        Some(text) => whole(&render_text(&view, text).map_err(|error| error.to_string())?)?,
+        None => limits::RETRIES.max,
+    };
+    if u64::from(tries.count) > limit.min(limits::RETRIES.max) {
+        return enough("No more retries left");
+    }
+    if let Some(source) = &retry.expression {
+        let view =
+            retry_names(tries).into_iter().fold(view, |view, (name, value)| view.with(name, value));
+        let source = render_text(&view, source).map_err(|error| error.to_string())?;
+        match eval(&view, &source).map_err(|error| error.to_string())? {
+            Value::Bool(true) => {}
+            Value::Bool(false) => return enough("retryStrategy.expression evaluated to false"),
+            other => {
+                return Err(format!("retryStrategy.expression gave {other}, not true or false"));
+            }
+        }
+    }
+    Ok(Verdict::Again(at_ms))
+}
+
+/// `base * factor^(tries - 1)`, at most `cap`; ms.
+fn backoff(
+    view: &View<'_>,
+    retry: &Retry,
+    base: i64,
+    cap: Option<i64>,
+    tries: u32,
+) -> Result<i64, String> {
+    let factor = match &retry.factor {
+        Some(text) => whole(&render_text(view, text).map_err(|error| error.to_string())?)?.max(1),
+        None => 1,
+    };
+    let factor = i64::try_from(factor).unwrap_or(i64::MAX);
+    let mut wait = base;
+    for _ in 1..tries {
+        if factor == 1 || wait == i64::MAX {
+            break;
+        }
+        wait = wait.saturating_mul(factor);
+    }
+    Ok(cap.map_or(wait, |cap| wait.min(cap)).max(0))
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    text.parse().map_err(|_| format!("retryStrategy: {text:?} is not a whole number"))
+}
+
+/// Ends that are known to pass (argo-workflows `util/errors/errors.go`, the part of it that does
+/// not concern a Kubernetes API).
+fn is_transient(message: &str) -> bool {
+    ["timeout", "connection reset", "connection refused", "TLS handshake", "too many requests"]
+        .iter()
+        .any(|known| message.contains(known))
+}
+
+impl Turn<'_> {
+    /// Makes try `number` below a retry.
+    pub(super) fn make_try(&mut self, key: StepKey, number: u32) {
+        let step = self.run.at(key);
+        let (at, inputs) = (step.template, step.inputs.as_deref().cloned());
+        let Some(template) = self.run.template_of(key) else { return };
+        let kind = match template.body {
+            Body::Dag(_) => Kind::Dag,
+            _ => Kind::Steps,
+        };
+        let made = self.add(key, Role::Try(number), kind, at, inputs);
+        self.then(Work::Open(made));
+    }
+
+    /// A try has settled.
+    pub(super) fn advance_retry(&mut self, key: StepKey, child: StepKey) {
+        let step = self.run.at(child);
+        let outputs = step.outputs.as_deref().cloned();
+        let message = step.message.as_deref().unwrap_or_default().to_owned();
+        if !step.phase.is_failure() {
+            return self.end(key, step.phase, None, outputs);
+        }
+        let phase = step.phase;
+        let spec = Arc::clone(&self.run.spec);
+        let retry = retry_of(&spec, self.run.at(key).template);
+        let verdict = match (&retry, self.refusal(key, Role::Try(0))) {
+            (_, Some(text)) => Ok(Verdict::Enough(text)),
+            (None, None) => Ok(Verdict::Enough(message.clone())),
+            (Some(retry), None) => {
+                let tries = self.tries_below(key, step, &message);
+                judge(self.view(self.run.boundary(key)), retry, &tries)
+            }
+        };
+        match verdict {
+            Ok(Verdict::Again(at_ms)) if at_ms > self.now_ms => {
+                self.emit(Event::DeadlineSet { step: key, deadline_ms: at_ms });
+            }
+            Ok(Verdict::Again(_)) => self.make_next_try(key),
+            Ok(Verdict::Enough(text)) => self.end(key, phase, Some(text), outputs),
+            Err(text) => self.end(key, Phase::Error, Some(text), outputs),
+        }
+    }
+
+    pub(super) fn make_next_try(&mut self, key: StepKey) {
+        let tries = self.run.children(key).iter();
+        let count = tries.filter(|c| matches!(self.run.at(**c).role, Role::Try(_))).count();
+        self.make_try(key, u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
+    fn tries_below<'m>(&self, key: StepKey, last: &Step, message: &'m str) -> Tries<'m> {
+        let tries = self.run.children(key).iter().map(|c| self.run.at(*c));
+        let tries: Vec<_> = tries.filter(|step| matches!(step.role, Role::Try(_))).collect();
+        Tries {
+            count: u32::try_from(tries.len()).unwrap_or(u32::MAX),
+            first_start_ms: tries.first().map_or(self.now_ms, |step| step.started_ms),
+            phase: last.phase,
+            message,
+            exit_code: last.outputs.as_deref().and_then(|outputs| outputs.exit_code),
+            last_ms: (last.started_ms, last.ended_ms),
+        }
+    }
+}
+
+fn retry_of(spec: &argosy_model::RunSpec, template: u32) -> Option<&Retry> {
+    let argosy_model::run::Plan::Graph(graph) = &spec.plan else { return None };
+    let template: &Template = graph.templates.get(template as usize)?;
+    template.retry.as_ref()
+}

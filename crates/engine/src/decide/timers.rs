@@ -1,0 +1,124 @@
+//! What happens because time has passed.
+
+use std::sync::Arc;
+
+use argosy_model::attempt::Kill;
+use argosy_model::graph::{Body, Template};
+use argosy_model::run::Plan;
+use argosy_model::{Event, Kind, Phase, StepKey};
+use argosy_template::go;
+
+use super::bind::render_text;
+use super::turn::Turn;
+use crate::scope::View;
+
+impl Turn<'_> {
+    pub(super) fn on_wake(&mut self) {
+        if self.run.run_deadline_ms().is_some_and(|at| at <= self.now_ms)
+            && !self.is_past_deadline()
+        {
+            self.end_all(Kill::RunDeadline, "Step exceeded its deadline", true);
+        }
+        while let Some((at_ms, key)) = self.run.timers.first().copied() {
+            if at_ms > self.now_ms {
+                break;
+            }
+            self.emit(Event::DeadlineSet { step: key, deadline_ms: 0 });
+            self.on_due(key);
+        }
+    }
+
+    /// Whether everything that the run's deadline ends has been told so.
+    fn is_past_deadline(&self) -> bool {
+        let live = self.run.steps.iter().filter(|step| !step.phase.is_terminal());
+        live.into_iter().all(|step| {
+            step.attempts.last().is_some_and(|attempt| attempt.kill == Some(Kill::RunDeadline))
+                || !(step.kind.has_attempts() || step.kind == Kind::Suspend)
+        })
+    }
+
+    fn on_due(&mut self, key: StepKey) {
+        let step = self.run.at(key);
+        if step.phase.is_terminal() {
+            return;
+        }
+        match step.kind {
+            Kind::Suspend => self.end_suspend(key),
+            Kind::Retry => self.make_next_try(key),
+            kind if kind.has_attempts() && !step.attempts.is_empty() => {
+                self.kill_leaf(key, Kill::Deadline);
+            }
+            _ => {
+                let text = "Step exceeded its deadline".to_owned();
+                self.end(key, Phase::Failed, Some(text), None);
+            }
+        }
+    }
+
+    pub(super) fn open_suspend(&mut self, key: StepKey) {
+        let spec = Arc::clone(&self.run.spec);
+        let Plan::Graph(graph) = &spec.plan else { return };
+        let template = graph.templates.get(self.run.at(key).template as usize);
+        let Some(Body::Suspend { duration: Some(text) }) = template.map(|t| &t.body) else {
+            return;
+        };
+        match milliseconds(&self.view(key), text) {
+            Ok(ms) => {
+                let deadline_ms = self.now_ms.saturating_add(ms).max(1);
+                self.emit(Event::DeadlineSet { step: key, deadline_ms });
+            }
+            Err(text) => self.end(key, Phase::Error, Some(text), None),
+        }
+    }
+
+    /// Sets the bound on a step's whole life, waiting included.
+    pub(super) fn set_timeout(&mut self, key: StepKey, template: &Template) {
+        let Some(text) = &template.timeout else { return };
+        match milliseconds(&self.view(key), text) {
+            Ok(ms) => {
+                let deadline_ms = self.now_ms.saturating_add(ms).max(1);
+                self.emit(Event::DeadlineSet { step: key, deadline_ms });
+            }
+            Err(text) => self.end(key, Phase::Error, Some(text), None),
+        }
+    }
+
+    /// When a step's whole life is over, where its template bounds that.
+    pub(super) fn life_ends_ms(&self, key: StepKey) -> Option<i64> {
+        let text = self.run.template_of(key)?.timeout.as_deref()?;
+        let ms = milliseconds(&self.view(key), text).ok()?;
+        Some(self.run.at(key).created_ms.saturating_add(ms).max(1))
+    }
+
+    /// After an attempt only the bound on the step's whole life is left.
+    pub(super) fn reset_deadline(&mut self, key: StepKey) {
+        let deadline_ms = self.life_ends_ms(key).unwrap_or(0);
+        if self.run.at(key).deadline_ms != deadline_ms {
+            self.emit(Event::DeadlineSet { step: key, deadline_ms });
+        }
+    }
+
+    /// The bound on one process, from its start on: the earlier of it and the step's own.
+    pub(super) fn set_process_deadline(&mut self, key: StepKey, started_ms: i64) {
+        let of_task = self.run.task_of(key).map(|task| task.timeout_ms).filter(|ms| *ms > 0);
+        let of_template = self.run.template_of(key).and_then(|t| t.active_deadline_s.clone());
+        let bound = match (of_task, of_template) {
+            (Some(ms), _) => Ok(i64::try_from(ms).unwrap_or(i64::MAX)),
+            (None, Some(text)) => milliseconds(&self.view(key), &text),
+            (None, None) => return,
+        };
+        let Ok(ms) = bound else { return };
+        let at = started_ms.saturating_add(ms).max(1);
+        let own = self.run.at(key).deadline_ms;
+        if own == 0 || at < own {
+            self.emit(Event::DeadlineSet { step: key, deadline_ms: at });
+        }
+    }
+}
+
+/// A duration (or a number of seconds) in ms.
+fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
+    let text = render_text(view, text).map_err(|error| error.to_string())?;
+    let nanos = go::duration::parse_or_seconds(text.trim()).map_err(|error| error.to_string())?;
+    Ok((nanos / 1_000_000).max(0))
+}

@@ -1,0 +1,258 @@
+//! One turn: events are applied as they are made, so that what follows sees them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use argosy_model::event::StepSeed;
+use argosy_model::run::Plan;
+use argosy_model::{
+    Effect, Event, Inputs, Kind, Outputs, Phase, Role, RunPhase, Shutdown, StepKey,
+};
+
+use super::{Decision, Input};
+use crate::run::Run;
+
+/// Something that follows within the same turn. Kept in a queue, so that deep graphs need no
+/// deep stack.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// A step may start, once the limits on its surroundings allow.
+    Open(StepKey),
+    /// A step and its hooks are over.
+    Settled(StepKey),
+}
+
+pub(super) struct Turn<'a> {
+    pub(super) run: &'a mut Run,
+    pub(super) now_ms: i64,
+    pub(super) events: Vec<Event>,
+    pub(super) effects: Vec<Effect>,
+    work: VecDeque<Work>,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(run: &'a mut Run, now_ms: i64) -> Turn<'a> {
+        Turn { run, now_ms, events: Vec::new(), effects: Vec::new(), work: VecDeque::new() }
+    }
+
+    /// Applies an event and keeps it.
+    pub(super) fn emit(&mut self, event: Event) {
+        let applied = self.run.evolve(&event, self.now_ms);
+        debug_assert!(applied.is_ok(), "{applied:?}: {event:?}");
+        if applied.is_ok() {
+            self.events.push(event);
+        }
+    }
+
+    pub(super) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(super) fn then(&mut self, work: Work) {
+        self.work.push_back(work);
+    }
+
+    /// Does what follows, and what of a long fan-out fits into one turn.
+    pub(super) fn finish(mut self) -> Decision {
+        self.drain();
+        self.expand_some();
+        self.drain();
+        self.admit_throttled();
+        self.drain();
+        if !self.run.phase.is_terminal() {
+            let more = !self.run.expanding.is_empty() && !self.run.suspended;
+            let wake = if more { Some(self.now_ms) } else { self.run.next_wake_ms() };
+            if let Some(at_ms) = wake {
+                self.effect(Effect::WakeAt(self.run.id, at_ms));
+            }
+        }
+        Decision { events: self.events, effects: self.effects }
+    }
+
+    fn drain(&mut self) {
+        while let Some(work) = self.work.pop_front() {
+            match work {
+                Work::Open(key) => self.open(key),
+                Work::Settled(key) => self.on_settled(key),
+            }
+        }
+    }
+
+    /// Adds a step and tells its key.
+    pub(super) fn add(
+        &mut self,
+        parent: StepKey,
+        role: Role,
+        kind: Kind,
+        template: u32,
+        inputs: Option<Inputs>,
+    ) -> StepKey {
+        let key = StepKey(u32::try_from(self.run.steps.len()).unwrap_or(u32::MAX));
+        let inputs = inputs
+            .filter(|inputs| !inputs.parameters.is_empty() || !inputs.artifacts.is_empty())
+            .map(Box::new);
+        self.emit(Event::StepAdded(StepSeed { parent, role, kind, template, inputs }));
+        key
+    }
+
+    /// Adds a step that is over at once.
+    pub(super) fn add_ended(
+        &mut self,
+        parent: StepKey,
+        role: Role,
+        template: u32,
+        phase: Phase,
+        message: String,
+    ) {
+        let key = self.add(parent, role, Kind::Nothing, template, None);
+        self.end(key, phase, Some(message), None);
+    }
+
+    /// Ends a step, makes its hooks, and sees to it that its parent hears of it.
+    pub(super) fn end(
+        &mut self,
+        key: StepKey,
+        phase: Phase,
+        message: Option<String>,
+        outputs: Option<Outputs>,
+    ) {
+        if self.run.at(key).phase.is_terminal() {
+            return;
+        }
+        self.emit(Event::StepEnded {
+            step: key,
+            phase,
+            message: message.filter(|text| !text.is_empty()).map(String::into_boxed_str),
+            outputs: outputs.filter(|outputs| !outputs.is_empty()).map(Box::new),
+        });
+        self.end_children(key);
+        self.fire_hooks(key);
+        if self.run.frames.get(&key).is_none_or(|frame| frame.open_hooks == 0) {
+            self.then(Work::Settled(key));
+        }
+    }
+
+    /// Begins the run, or goes on with it after a suspension that began with it.
+    pub(super) fn begin(&mut self) {
+        let spec = Arc::clone(&self.run.spec);
+        match &spec.plan {
+            Plan::Task(_) => {
+                let root = self.add(StepKey::NONE, Role::Root, Kind::Task, 0, None);
+                self.then(Work::Open(root));
+            }
+            Plan::Graph(graph) => {
+                self.set_labels(graph);
+                if graph.suspend && !self.events.contains(&Event::RunResumed) {
+                    self.emit(Event::RunSuspended);
+                    return;
+                }
+                self.fire_run_hooks();
+                self.make_root(graph);
+            }
+        }
+    }
+
+    /// A step is over, hooks and all: its parent goes on.
+    fn on_settled(&mut self, key: StepKey) {
+        let (parent, role) = {
+            let step = self.run.at(key);
+            (step.parent, step.role)
+        };
+        self.release_gate(key);
+        match role {
+            Role::Root | Role::Exit | Role::RunHook(_) => self.advance_run(key),
+            Role::Hook(_) => {
+                let Some(frame) = self.run.frames.get_mut(&parent) else { return };
+                frame.open_hooks = frame.open_hooks.saturating_sub(1);
+                if frame.open_hooks == 0 && self.run.at(parent).phase.is_terminal() {
+                    self.then(Work::Settled(parent));
+                }
+            }
+            _ => {
+                if let Some(frame) = self.run.frames.get_mut(&parent) {
+                    frame.open = frame.open.saturating_sub(1);
+                }
+                self.advance(parent, key);
+            }
+        }
+    }
+
+    /// A child of `parent` has settled.
+    fn advance(&mut self, parent: StepKey, child: StepKey) {
+        if self.run.at(parent).phase.is_terminal() {
+            return;
+        }
+        match self.run.at(parent).kind {
+            Kind::Steps => self.advance_steps(parent, child),
+            Kind::Group => self.advance_group(parent),
+            Kind::Dag => self.advance_dag(parent, child),
+            Kind::FanOut => self.advance_fan_out(parent),
+            Kind::Retry => self.advance_retry(parent, child),
+            _ => {}
+        }
+    }
+
+    /// The root, the exit handler or a hook of the run has settled.
+    fn advance_run(&mut self, key: StepKey) {
+        if self.run.at(key).role == Role::Root && self.run.main.is_none() {
+            self.end_main(key);
+        }
+        let settled = |key: &StepKey| {
+            self.run.at(*key).phase.is_terminal()
+                && self.run.frames.get(key).is_none_or(|frame| frame.open_hooks == 0)
+        };
+        if self.run.main.is_some() && self.run.tops.iter().all(settled) {
+            self.end_run();
+        }
+    }
+
+    fn end_main(&mut self, root: StepKey) {
+        let step = self.run.at(root);
+        let message = step.message.as_deref().unwrap_or_default().to_owned();
+        let (phase, message) = match (self.run.shutdown, step.phase) {
+            (Some(how), _) => (RunPhase::Failed, self.shutdown_text(how)),
+            (None, Phase::Failed) => (RunPhase::Failed, message),
+            (None, Phase::Error) => (RunPhase::Error, message),
+            (None, _) => (RunPhase::Succeeded, message),
+        };
+        self.emit(Event::MainEnded { phase, message });
+        self.fire_run_hooks();
+        let spec = Arc::clone(&self.run.spec);
+        let Plan::Graph(graph) = &spec.plan else { return };
+        if let Some(call) = graph.on_exit.as_deref() {
+            if self.run.shutdown != Some(Shutdown::Terminate) {
+                self.make_call(StepKey::NONE, Role::Exit, call, None);
+            }
+        }
+    }
+
+    fn shutdown_text(&self, how: Shutdown) -> String {
+        if self.run.shutdown_message.is_empty() {
+            return format!("Stopped with strategy '{how:?}'");
+        }
+        self.run.shutdown_message.clone()
+    }
+
+    /// Everything is over. A failed exit handler spoils a success
+    /// (argo-workflows `workflow/controller/operator.go`, `operate`).
+    fn end_run(&mut self) {
+        let (mut phase, mut message) =
+            self.run.main.clone().unwrap_or((RunPhase::Succeeded, String::new()));
+        let exit = self.run.tops.iter().map(|key| self.run.at(*key));
+        let exit = exit.into_iter().find(|step| step.role == Role::Exit && step.phase.is_failure());
+        if let (RunPhase::Succeeded, Some(exit)) = (phase, exit) {
+            phase = if exit.phase == Phase::Failed { RunPhase::Failed } else { RunPhase::Error };
+            message = exit.message.as_deref().unwrap_or_default().to_owned();
+        }
+        self.emit(Event::RunEnded { phase, message });
+        self.effect(Effect::Archive(self.run.id));
+    }
+
+    /// Inputs that arrive after the end: places are given back, nothing else happens.
+    pub(super) fn on_ended_run(mut self, input: &Input) -> Decision {
+        if let Input::Placed { attempt, .. } = input {
+            self.effect(Effect::Withdraw(*attempt));
+        }
+        Decision { events: self.events, effects: self.effects }
+    }
+}

@@ -1,0 +1,251 @@
+//! The process of an attempt, with every text final.
+//!
+//! Rendering is a pure function of the run, so the same attempt is rendered alike before and after
+//! a crash, and nothing of it needs to be written down.
+
+use argosy_model::graph::{Body, OutputFrom, OutputsDecl, ProcessTemplate, Template};
+use argosy_model::process::{
+    Container, EnvValue, EnvVar, OutputArtifact, OutputFile, OutputsSpec, ProcessSpec, SetMember,
+    StagedInput, VolumeSource,
+};
+use argosy_model::{AttemptId, StepKey};
+use serde_json::{Value, json};
+
+use crate::decide::render_text;
+use crate::names;
+use crate::run::Run;
+use crate::scope::View;
+
+/// A process that is ready to be made, and what a person calls it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    /// The process.
+    pub process: ProcessSpec,
+    /// The step's full name, with the try where there are several.
+    pub name: String,
+    /// The owner of the run.
+    pub space: String,
+}
+
+/// Renders the process of an attempt.
+///
+/// # Errors
+/// The text for the person who looks at the step, when a tag cannot be replaced.
+pub fn render(run: &Run, attempt: AttemptId) -> Result<Rendered, String> {
+    let key = attempt.step;
+    let space = run.spec.space.clone();
+    if let Some(task) = run.task_of(key) {
+        let name = names::full_name(run, key);
+        return Ok(Rendered { process: task.process.clone(), name, space });
+    }
+    let template = run.template_of(key).ok_or("the step's template does not exist")?;
+    let process = match &template.body {
+        Body::Process(process) | Body::ContainerSet(process) => process,
+        _ => return Err("the step's template makes no process".to_owned()),
+    };
+    let name = match (&template.retry, user_tries(run, attempt)) {
+        (Some(_), tries) => names::try_name(run, key, tries),
+        (None, _) => names::full_name(run, key),
+    };
+    let view = late_view(run, attempt, template, &name);
+    let process = Renderer { view: &view }
+        .process(template, process, attempt)
+        .map_err(|error| error.to_string())?;
+    Ok(Rendered { process, name, space })
+}
+
+/// How many tries of the user's budget came before this attempt.
+fn user_tries(run: &Run, attempt: AttemptId) -> u32 {
+    let before = run.at(attempt.step).attempts.iter().take(attempt.number as usize);
+    u32::try_from(before.filter(|a| !a.was_infrastructure()).count()).unwrap_or(u32::MAX)
+}
+
+/// The view of a process's texts, with the names that are known only now.
+fn late_view<'a>(run: &'a Run, attempt: AttemptId, template: &Template, name: &str) -> View<'a> {
+    let step = run.at(attempt.step);
+    let placed_ms = step.attempts.get(attempt.number as usize).map_or(0, |a| a.placed_ms);
+    let pod = names::pod_name(&run.spec.name, name, &template.name);
+    let mut view = View::inside(run, attempt.step, placed_ms)
+        .with_item(run.item_of(attempt.step))
+        .with("pod.name", json!(pod))
+        .with("node.name", json!(name));
+    if template.retry.is_some() {
+        for (name, value) in last_retry(run, attempt) {
+            view = view.with(name, value);
+        }
+    }
+    view
+}
+
+/// `retries` and `lastRetry.*` (argo-workflows `docs/variables.md`, `docs/retries.md`).
+fn last_retry(run: &Run, attempt: AttemptId) -> Vec<(&'static str, Value)> {
+    let tries = user_tries(run, attempt);
+    let before = run.at(attempt.step).attempts.iter().take(attempt.number as usize);
+    let last = before.rev().find(|a| !a.was_infrastructure()).and_then(|a| a.end.as_deref());
+    let (code, status, seconds, message) = match last {
+        None => ("0".to_owned(), "", 0, ""),
+        Some(end) => {
+            let code = match end.exit {
+                argosy_model::Exit::Code(code) => code.to_string(),
+                argosy_model::Exit::Signal(signal) => (128 + signal).to_string(),
+                _ => "-1".to_owned(),
+            };
+            let status = if code == "-1" { "Error" } else { "Failed" };
+            (code, status, (end.ended_ms - end.started_ms).max(0) / 1000, &*end.message)
+        }
+    };
+    vec![
+        ("retries", json!(tries.to_string())),
+        ("lastRetry.exitCode", json!(code)),
+        ("lastRetry.status", json!(status)),
+        ("lastRetry.duration", json!(seconds.to_string())),
+        ("lastRetry.message", json!(message)),
+    ]
+}
+
+struct Renderer<'v, 'r> {
+    view: &'v View<'r>,
+}
+
+type Result<T> = std::result::Result<T, argosy_template::Error>;
+
+impl Renderer<'_, '_> {
+    fn text(&self, source: &str) -> Result<String> {
+        render_text(self.view, source)
+    }
+
+    fn texts(&self, sources: &[String]) -> Result<Vec<String>> {
+        sources.iter().map(|source| self.text(source)).collect()
+    }
+
+    fn process(
+        &self,
+        template: &Template,
+        process: &ProcessTemplate,
+        attempt: AttemptId,
+    ) -> Result<ProcessSpec> {
+        let containers = |list: &[Container]| -> Result<Vec<Container>> {
+            list.iter().map(|container| self.container(container)).collect()
+        };
+        let set = process.set.iter().map(|member| {
+            let container = self.container(&member.container)?;
+            Ok(SetMember { container, dependencies: member.dependencies.clone() })
+        });
+        let mut volumes = process.volumes.clone();
+        for volume in &mut volumes {
+            self.volume(&mut volume.source)?;
+        }
+        let graph = self.view.run.graph();
+        let format = graph.map_or("", |graph| &graph.key_format);
+        let mut key_prefix = self.text(format)?;
+        if attempt.number > 0 {
+            key_prefix.push_str(&format!("/{}", attempt.number));
+        }
+        Ok(ProcessSpec {
+            main: self.container(&process.main)?,
+            init: containers(&process.init)?,
+            sidecars: containers(&process.sidecars)?,
+            set: set.collect::<Result<_>>()?,
+            inputs: self.inputs(template)?,
+            outputs: self.outputs(&template.outputs, graph.is_some_and(|g| g.archive_logs))?,
+            volumes,
+            resources: process.resources,
+            grace_ms: process.grace_ms.unwrap_or(30_000),
+            key_prefix,
+        })
+    }
+
+    fn container(&self, container: &Container) -> Result<Container> {
+        let env = container.env.iter().map(|var| {
+            let value = match &var.value {
+                EnvValue::Text(text) => EnvValue::Text(self.text(text)?),
+                EnvValue::Secret(key) => EnvValue::Secret(self.key_ref(key)?),
+                EnvValue::ConfigMap(key) => EnvValue::ConfigMap(self.key_ref(key)?),
+            };
+            Ok(EnvVar { name: self.text(&var.name)?, value })
+        });
+        Ok(Container {
+            name: container.name.clone(),
+            image: self.text(&container.image)?,
+            command: self.texts(&container.command)?,
+            args: self.texts(&container.args)?,
+            script: container.script.as_deref().map(|text| self.text(text)).transpose()?,
+            env: env.collect::<Result<_>>()?,
+            env_from: container.env_from.clone(),
+            working_dir: self.text(&container.working_dir)?,
+            mounts: container.mounts.clone(),
+        })
+    }
+
+    fn key_ref(
+        &self,
+        key: &argosy_model::process::KeyRef,
+    ) -> Result<argosy_model::process::KeyRef> {
+        Ok(argosy_model::process::KeyRef {
+            name: self.text(&key.name)?,
+            key: self.text(&key.key)?,
+            optional: key.optional,
+        })
+    }
+
+    fn volume(&self, source: &mut VolumeSource) -> Result<()> {
+        match source {
+            VolumeSource::EmptyDir => {}
+            VolumeSource::HostPath(path) => *path = self.text(path)?,
+            VolumeSource::Secret { name, .. } | VolumeSource::ConfigMap { name, .. } => {
+                *name = self.text(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn inputs(&self, template: &Template) -> Result<Vec<StagedInput>> {
+        let step: StepKey = self.view.owner;
+        let Some(given) = self.view.run.at(step).inputs.as_deref() else { return Ok(Vec::new()) };
+        let declared = template.inputs.artifacts.iter().zip(&*given.artifacts);
+        declared
+            .filter_map(|(declared, artifact)| artifact.as_ref().map(|found| (declared, found)))
+            .map(|(declared, artifact)| {
+                Ok(StagedInput {
+                    name: declared.argument.name.clone(),
+                    path: self.text(&declared.path)?,
+                    artifact: artifact.clone(),
+                    mode: declared.mode,
+                    recurse_mode: declared.recurse_mode,
+                    optional: declared.argument.optional,
+                })
+            })
+            .collect()
+    }
+
+    fn outputs(&self, declared: &OutputsDecl, logs: bool) -> Result<OutputsSpec> {
+        let mut outputs = OutputsSpec { logs, ..OutputsSpec::default() };
+        for parameter in &declared.parameters {
+            if let OutputFrom::Path(path) = &parameter.from {
+                outputs.parameters.push(OutputFile {
+                    name: parameter.name.clone(),
+                    path: self.text(path)?,
+                    default: parameter
+                        .default
+                        .as_deref()
+                        .map(|text| self.text(text))
+                        .transpose()?,
+                });
+            }
+        }
+        for artifact in declared.artifacts.iter().filter(|artifact| !artifact.path.is_empty()) {
+            let key = match &artifact.source {
+                argosy_model::graph::ArtifactSource::Key(key) => Some(self.text(key)?),
+                _ => None,
+            };
+            outputs.artifacts.push(OutputArtifact {
+                name: artifact.name.clone(),
+                path: self.text(&artifact.path)?,
+                archive: artifact.archive,
+                key,
+                optional: artifact.optional,
+            });
+        }
+        Ok(outputs)
+    }
+}

@@ -1,0 +1,302 @@
+//! The state of a run.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use argosy_model::graph::{Body, Call, Graph, Template};
+use argosy_model::run::Plan;
+use argosy_model::{
+    Artifact, AttemptId, AttemptPhase, Kind, Phase, Role, RunId, RunPhase, RunSpec, Shutdown, Step,
+    StepKey, TaskSpec,
+};
+use serde_json::Value;
+
+use crate::compiled::Compiled;
+use crate::frame::Frame;
+
+/// A run: the fold of its events, and indexes that are derived from that and never written.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// What was accepted.
+    pub spec: Arc<RunSpec>,
+    /// Its steps; a step's key is its position.
+    pub steps: Vec<Step>,
+    /// Tasks that running tasks asked for; `Kind::Task` steps name them by position (the run's own
+    /// task is the first).
+    pub tasks: Vec<Arc<TaskSpec>>,
+    /// Items of fan-outs.
+    pub items: BTreeMap<StepKey, Arc<Vec<Value>>>,
+    /// Parameters that the whole run sees.
+    pub globals: BTreeMap<Box<str>, Value>,
+    /// Artifacts that the whole run sees.
+    pub global_artifacts: BTreeMap<Box<str>, Artifact>,
+    /// Labels as they are now.
+    pub labels: Vec<(String, String)>,
+    /// Its phase.
+    pub phase: RunPhase,
+    /// What a person should read about it.
+    pub message: String,
+    /// Unix ms of its acceptance.
+    pub accepted_ms: i64,
+    /// Unix ms of its end; 0 before.
+    pub ended_ms: i64,
+    /// Whether it was told to end early.
+    pub shutdown: Option<Shutdown>,
+    /// The text that came with it.
+    pub shutdown_message: String,
+    /// Whether nothing new may start until it is resumed.
+    pub suspended: bool,
+    /// How the main part ended, once it has.
+    pub main: Option<(RunPhase, String)>,
+    /// How many events made it.
+    pub events: u64,
+
+    pub(crate) compiled: Arc<Compiled>,
+    pub(crate) frames: HashMap<StepKey, Frame>,
+    /// Steps with a deadline, by time.
+    pub(crate) timers: BTreeSet<(i64, StepKey)>,
+    /// Attempts that are queued, placed or running.
+    pub(crate) live_attempts: usize,
+    /// Steps that wait for the run's parallelism, in order.
+    pub(crate) throttled: VecDeque<StepKey>,
+    /// Fan-outs that are not fully expanded.
+    pub(crate) expanding: BTreeSet<StepKey>,
+    /// Keys of the root, the exit handler and the run's hooks.
+    pub(crate) tops: Vec<StepKey>,
+}
+
+impl Run {
+    /// A run that has been accepted and has no steps yet.
+    #[must_use]
+    pub fn new(id: RunId, spec: Arc<RunSpec>, accepted_ms: i64) -> Run {
+        let tasks = match &spec.plan {
+            Plan::Task(task) => vec![Arc::new((**task).clone())],
+            Plan::Graph(_) => Vec::new(),
+        };
+        let labels = spec.labels.clone();
+        let compiled = Arc::new(Compiled::new(&spec));
+        Run {
+            id,
+            spec,
+            steps: Vec::new(),
+            tasks,
+            items: BTreeMap::new(),
+            globals: BTreeMap::new(),
+            global_artifacts: BTreeMap::new(),
+            labels,
+            phase: RunPhase::Running,
+            message: String::new(),
+            accepted_ms,
+            ended_ms: 0,
+            shutdown: None,
+            shutdown_message: String::new(),
+            suspended: false,
+            main: None,
+            events: 0,
+            compiled,
+            frames: HashMap::new(),
+            timers: BTreeSet::new(),
+            live_attempts: 0,
+            throttled: VecDeque::new(),
+            expanding: BTreeSet::new(),
+            tops: Vec::new(),
+        }
+    }
+
+    /// The graph, when the run has one.
+    #[must_use]
+    pub fn graph(&self) -> Option<&Graph> {
+        match &self.spec.plan {
+            Plan::Graph(graph) => Some(graph),
+            Plan::Task(_) => None,
+        }
+    }
+
+    /// The step of that key.
+    #[must_use]
+    pub fn step(&self, key: StepKey) -> Option<&Step> {
+        self.steps.get(key.index())
+    }
+
+    /// A step that is known to exist: keys in the state are only ever made by `evolve`.
+    pub(crate) fn at(&self, key: StepKey) -> &Step {
+        &self.steps[key.index()]
+    }
+
+    /// The children of a step, in the order in which they came to be. Hooks are among them.
+    #[must_use]
+    pub fn children(&self, key: StepKey) -> &[StepKey] {
+        if key.is_none() {
+            return &self.tops;
+        }
+        self.frames.get(&key).map_or(&[], |frame| &frame.children)
+    }
+
+    /// The template that a step carries out, for steps of a graph.
+    #[must_use]
+    pub fn template_of(&self, key: StepKey) -> Option<&Template> {
+        let step = self.step(key)?;
+        if step.kind == Kind::Task {
+            return None;
+        }
+        self.graph()?.templates.get(step.template as usize)
+    }
+
+    /// The task that a step carries out, for `Kind::Task`.
+    #[must_use]
+    pub fn task_of(&self, key: StepKey) -> Option<&TaskSpec> {
+        let step = self.step(key)?;
+        (step.kind == Kind::Task).then(|| self.tasks.get(step.template as usize).map(|t| &**t))?
+    }
+
+    /// The call that made a step. The root and containers have none.
+    #[must_use]
+    pub fn call_of(&self, key: StepKey) -> Option<&Call> {
+        let step = self.step(key)?;
+        let graph = self.graph()?;
+        match step.role {
+            Role::Root | Role::Group(_) | Role::Container(_) | Role::Child(_) => None,
+            Role::Exit => graph.on_exit.as_deref(),
+            Role::RunHook(index) => graph.hooks.get(index as usize).map(|hook| &hook.call),
+            Role::Item(_) | Role::Try(_) => self.call_of(step.parent),
+            Role::Hook(index) => {
+                self.call_of(step.parent)?.hooks.get(index as usize).map(|hook| &hook.call)
+            }
+            Role::Call(index) => self.sibling_call(step.parent, index),
+        }
+    }
+
+    fn sibling_call(&self, parent: StepKey, index: u32) -> Option<&Call> {
+        let group = match self.step(parent)?.role {
+            Role::Group(group) if self.step(parent)?.kind == Kind::Group => Some(group),
+            _ => None,
+        };
+        match (group, &self.template_of(self.boundary_of_parent(parent))?.body) {
+            (Some(group), Body::Steps(groups)) => groups.get(group as usize)?.get(index as usize),
+            (None, Body::Dag(dag)) => dag.tasks.get(index as usize),
+            _ => None,
+        }
+    }
+
+    fn boundary_of_parent(&self, parent: StepKey) -> StepKey {
+        match self.step(parent) {
+            Some(step) if step.kind == Kind::Group => step.parent,
+            _ => parent,
+        }
+    }
+
+    /// The steps or DAG step in whose template the call of `key` is written: what its arguments
+    /// can see. `StepKey::NONE` for the root and the run's own handlers.
+    #[must_use]
+    pub fn boundary(&self, key: StepKey) -> StepKey {
+        let mut at = key;
+        loop {
+            let Some(step) = self.step(at) else { return StepKey::NONE };
+            match step.role {
+                Role::Item(_) | Role::Try(_) | Role::Hook(_) => at = step.parent,
+                Role::Call(_) => return self.boundary_of_parent(step.parent),
+                _ => return step.parent,
+            }
+        }
+    }
+
+    /// The item that a step was made for, its own or that of the fan-out that it is a part of.
+    #[must_use]
+    pub fn item_of(&self, key: StepKey) -> Option<&Value> {
+        let mut at = key;
+        loop {
+            let step = self.step(at)?;
+            match step.role {
+                Role::Item(index) => return self.items.get(&step.parent)?.get(index as usize),
+                Role::Try(_) | Role::Hook(_) => at = step.parent,
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whether a step belongs to an exit handler, which a stopped run still carries out.
+    #[must_use]
+    pub fn is_exit_work(&self, key: StepKey) -> bool {
+        let mut at = key;
+        while let Some(step) = self.step(at) {
+            match step.role {
+                Role::Exit => return true,
+                Role::Hook(index) => {
+                    let hook = self.call_of(step.parent).and_then(|c| c.hooks.get(index as usize));
+                    if hook.is_some_and(|hook| hook.expression.is_empty()) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+            at = step.parent;
+        }
+        false
+    }
+
+    /// The last attempt of a step, with its id.
+    #[must_use]
+    pub fn current_attempt(&self, key: StepKey) -> Option<(AttemptId, &argosy_model::Attempt)> {
+        let step = self.step(key)?;
+        let number = u32::try_from(step.attempts.len()).ok()?.checked_sub(1)?;
+        let attempt = step.attempts.last()?;
+        Some((AttemptId { run: self.id, step: key, number }, attempt))
+    }
+
+    /// Whether `id` is the last attempt of its step and not over.
+    #[must_use]
+    pub fn is_current(&self, id: AttemptId) -> bool {
+        self.current_attempt(id.step)
+            .is_some_and(|(current, at)| current == id && at.phase != AttemptPhase::Ended)
+    }
+
+    /// The template whose own parallelism bounds a step, with the step that carries it out.
+    pub(crate) fn gate_of(&self, key: StepKey) -> Option<(StepKey, usize)> {
+        let step = self.step(key)?;
+        let counted = match step.role {
+            Role::Call(_) => step.kind != Kind::FanOut,
+            Role::Item(_) => true,
+            _ => false,
+        };
+        let owner = counted.then(|| self.boundary(key))?;
+        let limit = self.template_of(owner)?.parallelism?;
+        Some((owner, usize::try_from(limit).unwrap_or(usize::MAX)))
+    }
+
+    /// Counts a step that was opened before among those that its gate's template bounds.
+    pub(crate) fn note_alive(&mut self, key: StepKey) {
+        if let Some((owner, _)) = self.gate_of(key) {
+            self.frames.entry(owner).or_default().alive.insert(key);
+        }
+    }
+
+    /// The time at which the run wants to be woken; `None` when nothing is timed.
+    #[must_use]
+    pub fn next_wake_ms(&self) -> Option<i64> {
+        if self.phase.is_terminal() {
+            return None;
+        }
+        let step = self.timers.first().map(|(at, _)| *at);
+        [step, self.run_deadline_ms()].into_iter().flatten().min()
+    }
+
+    /// When the main part must be over.
+    pub(crate) fn run_deadline_ms(&self) -> Option<i64> {
+        if self.main.is_some() {
+            return None;
+        }
+        let seconds = self.graph()?.active_deadline_s?;
+        Some(self.accepted_ms.saturating_add_unsigned(seconds.saturating_mul(1000)))
+    }
+
+    /// Counts of steps that carry out work: (ended, all), as progress shows them.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        let work = self.steps.iter().filter(|step| step.kind.has_attempts());
+        work.fold((0, 0), |(done, all), step| {
+            (done + usize::from(step.phase == Phase::Succeeded), all + 1)
+        })
+    }
+}

@@ -1,0 +1,433 @@
+//! What tags and expressions can see from where they stand.
+
+use argosy_model::graph::OutputDecl;
+use argosy_model::{Kind, Phase, Role, Step, StepKey};
+use argosy_template::go;
+use argosy_template::{Lookup, Scope};
+use serde_json::{Map, Value, json};
+
+use crate::names;
+use crate::run::Run;
+
+/// The view from inside a template that a step carries out.
+pub(crate) struct View<'a> {
+    pub(crate) run: &'a Run,
+    /// The step whose template the text is written in; `NONE` for the run's own texts.
+    pub(crate) owner: StepKey,
+    /// The item of the loop that the text stands in.
+    pub(crate) item: Option<&'a Value>,
+    /// Names that this one evaluation sees on top.
+    pub(crate) extra: Vec<(&'static str, Value)>,
+    /// Unix ms, for durations.
+    pub(crate) now_ms: i64,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn inside(run: &'a Run, owner: StepKey, now_ms: i64) -> View<'a> {
+        View { run, owner, item: None, extra: Vec::new(), now_ms }
+    }
+
+    pub(crate) fn with_item(mut self, item: Option<&'a Value>) -> View<'a> {
+        self.item = item;
+        self
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: Value) -> View<'a> {
+        self.extra.push((name, value));
+        self
+    }
+
+    fn inputs(&self, path: &[&str]) -> Lookup {
+        let Some(template) = self.run.template_of(self.owner) else { return Lookup::Unknown };
+        let Some(step) = self.run.step(self.owner) else { return Lookup::Unknown };
+        let Some(inputs) = &step.inputs else { return Lookup::Unknown };
+        match path {
+            ["parameters"] => {
+                let values = template.inputs.parameters.iter().zip(&*inputs.parameters);
+                let map: Map<_, _> = values
+                    .map(|(declared, value)| {
+                        (declared.name.clone(), text_or_null(value.as_deref()))
+                    })
+                    .collect();
+                Lookup::Known(Value::Object(map))
+            }
+            ["parameters", name @ ..] => {
+                let name = name.join(".");
+                let values = template.inputs.parameters.iter().zip(&*inputs.parameters);
+                match values.into_iter().find(|(declared, _)| declared.name == name) {
+                    Some((_, Some(value))) => Lookup::Known(Value::String(value.to_string())),
+                    Some((_, None)) => Lookup::Absent,
+                    None => Lookup::Unknown,
+                }
+            }
+            ["artifacts", name, "path"] => {
+                let declared = template.inputs.artifacts.iter();
+                match declared.into_iter().find(|artifact| artifact.argument.name == *name) {
+                    Some(artifact) => Lookup::Known(Value::String(artifact.path.clone())),
+                    None => Lookup::Unknown,
+                }
+            }
+            _ => Lookup::Unknown,
+        }
+    }
+
+    fn own_outputs(&self, path: &[&str]) -> Lookup {
+        let Some(template) = self.run.template_of(self.owner) else { return Lookup::Unknown };
+        let found = match path {
+            ["parameters", name, "path"] => {
+                template.outputs.parameters.iter().find(|output| output.name == *name).and_then(
+                    |output| match &output.from {
+                        argosy_model::graph::OutputFrom::Path(path) => Some(path.clone()),
+                        _ => None,
+                    },
+                )
+            }
+            ["artifacts", name, "path"] => template
+                .outputs
+                .artifacts
+                .iter()
+                .find(|output| output.name == *name)
+                .map(|output| output.path.clone()),
+            _ => return self.outputs_so_far(path),
+        };
+        found.map_or(Lookup::Unknown, |path| Lookup::Known(Value::String(path)))
+    }
+
+    /// `outputs.*` of the step itself, in hooks about it.
+    fn outputs_so_far(&self, path: &[&str]) -> Lookup {
+        match self.run.step(self.owner) {
+            Some(step) if step.phase.is_terminal() => self.outputs_of(self.owner, step, path),
+            _ => Lookup::Unknown,
+        }
+    }
+
+    /// A sibling by the name of its call.
+    pub(crate) fn sibling(&self, name: &str) -> Option<StepKey> {
+        find_call(self.run, self.owner, name)
+    }
+
+    fn sibling_value(&self, path: &[&str]) -> Lookup {
+        let [name, rest @ ..] = path else { return Lookup::Unknown };
+        if *name == "name" && rest.is_empty() {
+            return Lookup::Known(Value::String(names::display_name(self.run, self.owner)));
+        }
+        let Some(key) = self.sibling(name) else { return Lookup::Unknown };
+        let Some(step) = self.run.step(key) else { return Lookup::Unknown };
+        match rest {
+            [] => self.sibling_object(key, step),
+            ["outputs", rest @ ..] => self.outputs_of(key, step, rest),
+            ["status"] => Lookup::Known(json!(shown_phase(step))),
+            ["exitCode"] => self.outputs_of(key, step, &["exitCode"]),
+            ["id"] => {
+                let full = names::full_name(self.run, key);
+                Lookup::Known(json!(names::node_id(&self.run.spec.name, &full)))
+            }
+            ["ip"] if step.started_ms != 0 => Lookup::Known(json!("127.0.0.1")),
+            ["hostNodeName"] if step.started_ms != 0 => Lookup::Known(json!("local")),
+            ["startedAt"] if step.started_ms != 0 => Lookup::Known(json!(rfc3339(step.started_ms))),
+            ["finishedAt"] if step.ended_ms != 0 => Lookup::Known(json!(rfc3339(step.ended_ms))),
+            _ => Lookup::Unknown,
+        }
+    }
+
+    /// A sibling as an object, for expressions that pass it on.
+    fn sibling_object(&self, key: StepKey, step: &Step) -> Lookup {
+        let mut map = Map::new();
+        map.insert("status".into(), json!(shown_phase(step)));
+        let mut outputs = Map::new();
+        for name in ["result", "parameters", "exitCode"] {
+            if let Lookup::Known(value) = self.outputs_of(key, step, &[name]) {
+                outputs.insert(name.into(), value);
+            }
+        }
+        map.insert("outputs".into(), Value::Object(outputs));
+        Lookup::Known(Value::Object(map))
+    }
+
+    fn outputs_of(&self, key: StepKey, step: &Step, path: &[&str]) -> Lookup {
+        if step.kind == Kind::FanOut {
+            return aggregate(self.run, key, step, path);
+        }
+        let never_ran = matches!(step.phase, Phase::Skipped | Phase::Omitted);
+        let outputs = step.outputs.as_deref();
+        let found = match path {
+            ["result"] => outputs.and_then(|o| o.result.as_deref()).map(Value::from),
+            ["exitCode"] => outputs.and_then(|o| o.exit_code).map(|c| Value::from(c.to_string())),
+            ["parameters"] if !never_ran => outputs.map(parameters_object),
+            ["parameters", name @ ..] => {
+                let name = name.join(".");
+                outputs
+                    .and_then(|o| o.parameter(&name).cloned())
+                    .or_else(|| never_ran.then(|| declared_default(self.run, key, &name))?)
+            }
+            _ => None,
+        };
+        match found {
+            Some(value) => Lookup::Known(value),
+            None if never_ran => Lookup::Absent,
+            None => Lookup::Unknown,
+        }
+    }
+
+    fn workflow(&self, path: &[&str]) -> Lookup {
+        let spec = &self.run.spec;
+        let globals = self.run.graph().map(|graph| &graph.globals);
+        let known = |text: &str| Lookup::Known(Value::from(text));
+        match path {
+            ["name"] => known(&spec.name),
+            ["namespace"] => known(&spec.space),
+            ["uid"] => known(&spec.uid),
+            ["priority"] => known(&spec.priority.to_string()),
+            ["mainEntrypoint"] => globals.map_or(Lookup::Unknown, |g| known(&g.main_entrypoint)),
+            ["serviceAccountName"] => {
+                globals.map_or(Lookup::Unknown, |g| known(&g.service_account))
+            }
+            ["scheduledTime"] => {
+                globals.and_then(|g| g.scheduled_time.as_deref()).map_or(Lookup::Unknown, known)
+            }
+            ["status"] => {
+                known(self.run.main.as_ref().map_or("Running", |(phase, _)| phase.as_str()))
+            }
+            ["message"] => known(self.run.main.as_ref().map_or("", |(_, message)| message)),
+            ["failures"] => known(&failures(self.run)),
+            ["duration"] => {
+                let ms = self.now_ms - self.run.accepted_ms;
+                #[expect(clippy::cast_precision_loss, reason = "shown with six digits")]
+                let seconds = ms as f64 / 1000.0;
+                known(&format!("{seconds:.6}"))
+            }
+            ["creationTimestamp", rest @ ..] => creation(self.run.accepted_ms, rest),
+            ["parameters", rest @ ..] => self.run_parameters(rest),
+            ["labels", rest @ ..] => pairs(&self.run.labels, rest),
+            ["annotations", rest @ ..] => {
+                globals.map_or(Lookup::Unknown, |globals| pairs(&globals.annotations, rest))
+            }
+            ["outputs", "parameters"] => {
+                let globals = self.run.globals.iter();
+                Lookup::Known(Value::Object(
+                    globals.map(|(name, value)| (name.to_string(), value.clone())).collect(),
+                ))
+            }
+            ["outputs", "parameters", name @ ..] => match self.run.globals.get(&*name.join(".")) {
+                Some(value) => Lookup::Known(value.clone()),
+                None => Lookup::Unknown,
+            },
+            _ => Lookup::Unknown,
+        }
+    }
+
+    fn run_parameters(&self, path: &[&str]) -> Lookup {
+        let Some(graph) = self.run.graph() else { return Lookup::Unknown };
+        let values = &graph.arguments.parameters;
+        match path {
+            [] => Lookup::Known(Value::Object(
+                values
+                    .iter()
+                    .filter_map(|p| Some((p.name.clone(), Value::from(p.value.clone()?))))
+                    .collect(),
+            )),
+            ["json"] if values.iter().all(|parameter| parameter.name != "json") => {
+                let list: Vec<_> =
+                    values.iter().map(|p| json!({"name": p.name, "value": p.value})).collect();
+                Lookup::Known(Value::from(Value::from(list).to_string()))
+            }
+            name => {
+                let name = name.join(".");
+                match values.iter().find(|parameter| parameter.name == name) {
+                    Some(parameter) => match &parameter.value {
+                        Some(value) => Lookup::Known(Value::from(value.clone())),
+                        None => Lookup::Unknown,
+                    },
+                    None => Lookup::Unknown,
+                }
+            }
+        }
+    }
+}
+
+impl Scope for View<'_> {
+    fn get(&self, path: &[&str]) -> Lookup {
+        let dotted = path.join(".");
+        if let Some((_, value)) = self.extra.iter().find(|(name, _)| *name == dotted) {
+            return Lookup::Known(value.clone());
+        }
+        match path {
+            ["item", rest @ ..] => item(self.item, rest),
+            ["inputs", rest @ ..] => self.inputs(rest),
+            ["outputs", rest @ ..] => self.own_outputs(rest),
+            ["steps" | "tasks", rest @ ..] => self.sibling_value(rest),
+            ["workflow", rest @ ..] => self.workflow(rest),
+            ["lastRetry"] => self.group("lastRetry."),
+            ["node", "name"] => Lookup::Known(json!(names::full_name(self.run, self.owner))),
+            _ => Lookup::Unknown,
+        }
+    }
+}
+
+impl View<'_> {
+    /// The names on top that begin with `prefix`, as one object.
+    fn group(&self, prefix: &str) -> Lookup {
+        let map: Map<_, _> = self
+            .extra
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.into(), value.clone())))
+            .collect();
+        if map.is_empty() { Lookup::Unknown } else { Lookup::Known(Value::Object(map)) }
+    }
+}
+
+/// The step that the call of that name made under `owner`, if it has been made.
+pub(crate) fn find_call(run: &Run, owner: StepKey, name: &str) -> Option<StepKey> {
+    let step = run.step(owner)?;
+    let (group, index) = run.compiled.call(step.template, name)?;
+    let frame = run.frames.get(&owner)?;
+    if step.kind == Kind::Dag {
+        return frame.by_call.get(index as usize).copied().flatten();
+    }
+    let group = frame.children.iter().find(|key| run.at(**key).role == Role::Group(group))?;
+    let calls = &run.frames.get(group)?.children;
+    calls.iter().find(|key| run.at(**key).role == Role::Call(index)).copied()
+}
+
+fn item(item: Option<&Value>, path: &[&str]) -> Lookup {
+    let Some(mut at) = item else { return Lookup::Unknown };
+    for part in path {
+        let Some(next) = at.get(part) else { return Lookup::Unknown };
+        at = next;
+    }
+    Lookup::Known(at.clone())
+}
+
+fn text_or_null(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, Value::from)
+}
+
+fn parameters_object(outputs: &argosy_model::Outputs) -> Value {
+    Value::Object(
+        outputs.parameters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+    )
+}
+
+/// The default that a skipped step's template declares for an output.
+fn declared_default(run: &Run, key: StepKey, name: &str) -> Option<Value> {
+    let declared: &OutputDecl =
+        run.template_of(key)?.outputs.parameters.iter().find(|output| output.name == name)?;
+    declared.default.clone().map(Value::from)
+}
+
+/// The outputs of a loop: lists over its succeeded children, in the order of their items
+/// (argo-workflows `workflow/controller/scope.go`, `operator.go` `processAggregateNodeOutputs`).
+fn aggregate(run: &Run, key: StepKey, step: &Step, path: &[&str]) -> Lookup {
+    if !step.phase.is_terminal() {
+        return Lookup::Unknown;
+    }
+    let children = run.children(key).iter().map(|child| run.at(*child));
+    let done: Vec<_> = children
+        .filter(|child| matches!(child.role, Role::Item(_)) && child.phase == Phase::Succeeded)
+        .collect();
+    if run.items.get(&key).is_none_or(|items| items.is_empty()) {
+        return match path {
+            ["result" | "parameters"] | ["parameters", _] => Lookup::Known(json!("[]")),
+            _ => Lookup::Absent,
+        };
+    }
+    let outputs = done.iter().filter_map(|child| child.outputs.as_deref());
+    let list: Vec<Value> = match path {
+        ["result"] => outputs.filter_map(|o| o.result.as_deref()).map(json_or_text).collect(),
+        ["parameters"] => outputs.map(parameters_object).collect(),
+        ["parameters", name @ ..] => {
+            let name = name.join(".");
+            outputs.filter_map(|o| o.parameter(&name)).map(as_json).collect()
+        }
+        _ => return Lookup::Unknown,
+    };
+    Lookup::Known(Value::String(Value::from(list).to_string()))
+}
+
+fn as_json(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json_or_text(text),
+        other => other.clone(),
+    }
+}
+
+fn json_or_text(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+fn pairs(list: &[(String, String)], path: &[&str]) -> Lookup {
+    match path {
+        [] => Lookup::Known(Value::Object(
+            list.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect(),
+        )),
+        ["json"] => {
+            let map: Map<_, _> =
+                list.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect();
+            Lookup::Known(Value::from(Value::Object(map).to_string()))
+        }
+        name => {
+            let name = name.join(".");
+            match list.iter().find(|(key, _)| *key == name) {
+                Some((_, value)) => Lookup::Known(Value::from(value.clone())),
+                None => Lookup::Unknown,
+            }
+        }
+    }
+}
+
+fn creation(at_ms: i64, path: &[&str]) -> Lookup {
+    let text = match path {
+        [] | ["RFC3339"] => Some(rfc3339(at_ms)),
+        ["s"] => Some((at_ms.div_euclid(1000)).to_string()),
+        [letter] => {
+            let mut letters = letter.chars();
+            match (letters.next(), letters.next()) {
+                (Some(letter), None) => go::time::strftime_letter_ms(letter, at_ms),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    text.map_or(Lookup::Unknown, |text| Lookup::Known(Value::from(text)))
+}
+
+/// A time as Kubernetes objects spell it.
+pub(crate) fn rfc3339(at_ms: i64) -> String {
+    go::time::format_ms("2006-01-02T15:04:05Z07:00", at_ms)
+}
+
+/// A phase as `status` tags spell it.
+pub(crate) fn shown_phase(step: &Step) -> &'static str {
+    match step.phase {
+        Phase::Waiting => "Pending",
+        Phase::Running => "Running",
+        Phase::Succeeded => "Succeeded",
+        Phase::Failed => "Failed",
+        Phase::Error => "Error",
+        Phase::Skipped => "Skipped",
+        Phase::Omitted => "Omitted",
+    }
+}
+
+/// `workflow.failures`: the failed steps as a JSON list (argo-workflows `docs/variables.md`).
+fn failures(run: &Run) -> String {
+    let failed = (0u32..).zip(&run.steps).filter(|(_, step)| {
+        step.phase.is_failure() && (step.kind.has_attempts() || step.kind == Kind::Nothing)
+    });
+    let list: Vec<_> = failed
+        .map(|(at, step)| {
+            let key = StepKey(at);
+            let full = names::full_name(run, key);
+            let template = run.template_of(key).map_or("", |template| &template.name);
+            json!({
+                "displayName": names::display_name(run, key),
+                "message": step.message.as_deref().unwrap_or_default(),
+                "templateName": template,
+                "phase": shown_phase(step),
+                "podName": names::pod_name(&run.spec.name, &full, template),
+                "finishedAt": rfc3339(step.ended_ms),
+            })
+        })
+        .collect();
+    Value::from(list).to_string()
+}

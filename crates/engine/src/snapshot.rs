@@ -1,0 +1,229 @@
+//! A run in pieces that can be written one by one: a head, pages of steps, and lists of items.
+//!
+//! A large run changes in few places between two snapshots; only the pages that changed are
+//! written again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use argosy_model::{
+    Artifact, Event, Kind, Role, RunId, RunPhase, RunSpec, Shutdown, Step, StepKey, TaskSpec,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::decide::resettle;
+use crate::run::Run;
+
+/// Steps in one page.
+pub const PAGE_STEPS: usize = 1_000;
+
+/// All of a run but its spec, its steps and its items.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// How many steps there are.
+    pub steps: usize,
+    /// Tasks that were asked for.
+    #[serde(default)]
+    pub tasks: Vec<Arc<TaskSpec>>,
+    /// Global parameters.
+    #[serde(default)]
+    pub globals: BTreeMap<Box<str>, Value>,
+    /// Global artifacts.
+    #[serde(default)]
+    pub global_artifacts: BTreeMap<Box<str>, Artifact>,
+    /// Labels.
+    #[serde(default)]
+    pub labels: Vec<(String, String)>,
+    /// Phase.
+    pub phase: RunPhase,
+    /// Message.
+    #[serde(default)]
+    pub message: String,
+    /// Unix ms.
+    pub accepted_ms: i64,
+    /// Unix ms.
+    #[serde(default)]
+    pub ended_ms: i64,
+    /// Shutdown.
+    #[serde(default)]
+    pub shutdown: Option<Shutdown>,
+    /// Its message.
+    #[serde(default)]
+    pub shutdown_message: String,
+    /// Suspended.
+    #[serde(default)]
+    pub suspended: bool,
+    /// Main part.
+    #[serde(default)]
+    pub main: Option<(RunPhase, String)>,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// One page of steps.
+pub type Page = Vec<Step>;
+
+/// The page that a step is on.
+#[must_use]
+pub fn page_of(key: StepKey) -> usize {
+    key.index() / PAGE_STEPS
+}
+
+impl Run {
+    /// The run's head.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        Head {
+            steps: self.steps.len(),
+            tasks: self.tasks.clone(),
+            globals: self.globals.clone(),
+            global_artifacts: self.global_artifacts.clone(),
+            labels: self.labels.clone(),
+            phase: self.phase,
+            message: self.message.clone(),
+            accepted_ms: self.accepted_ms,
+            ended_ms: self.ended_ms,
+            shutdown: self.shutdown,
+            shutdown_message: self.shutdown_message.clone(),
+            suspended: self.suspended,
+            main: self.main.clone(),
+            events: self.events,
+        }
+    }
+
+    /// One page of its steps.
+    #[must_use]
+    pub fn page(&self, number: usize) -> &[Step] {
+        let from = (number * PAGE_STEPS).min(self.steps.len());
+        let to = (from + PAGE_STEPS).min(self.steps.len());
+        self.steps.get(from..to).unwrap_or_default()
+    }
+
+    /// A run from its pieces. Call [`Run::rebuild`] once later turns are applied.
+    #[must_use]
+    pub fn restore(
+        id: RunId,
+        spec: Arc<RunSpec>,
+        head: Head,
+        pages: Vec<Page>,
+        items: BTreeMap<StepKey, Arc<Vec<Value>>>,
+    ) -> Run {
+        let mut run = Run::new(id, spec, head.accepted_ms);
+        run.tasks = head.tasks;
+        run.globals = head.globals;
+        run.global_artifacts = head.global_artifacts;
+        run.labels = head.labels;
+        run.phase = head.phase;
+        run.message = head.message;
+        run.ended_ms = head.ended_ms;
+        run.shutdown = head.shutdown;
+        run.shutdown_message = head.shutdown_message;
+        run.suspended = head.suspended;
+        run.main = head.main;
+        run.events = head.events;
+        run.items = items;
+        run.steps = pages.into_iter().flatten().collect();
+        run.reindex();
+        run
+    }
+
+    /// Derives every index again from what is written. Needed once after turns were applied
+    /// without having been decided here.
+    pub fn rebuild(&mut self, now_ms: i64) {
+        self.reindex();
+        let keys: Vec<StepKey> = (0u32..).map(StepKey).take(self.steps.len()).collect();
+        for key in &keys {
+            let step = self.at(*key);
+            let open = !step.phase.is_terminal();
+            if open && step.kind == Kind::Dag && step.started_ms != 0 {
+                resettle(self, *key, now_ms);
+            }
+        }
+        for key in keys {
+            self.rebuild_counts(key);
+        }
+    }
+
+    fn reindex(&mut self) {
+        self.frames.clear();
+        self.timers.clear();
+        self.expanding.clear();
+        self.tops.clear();
+        self.throttled.clear();
+        for key in (0u32..).map(StepKey).take(self.steps.len()) {
+            self.index_step(key);
+            let step = self.at(key);
+            let (terminal, deadline) = (step.phase.is_terminal(), step.deadline_ms);
+            if terminal {
+                self.expanding.remove(&key);
+            }
+            if deadline != 0 && !terminal {
+                self.timers.insert((deadline, key));
+            }
+        }
+        let live = |step: &&Step| {
+            step.attempts.last().is_some_and(|a| a.phase != argosy_model::AttemptPhase::Ended)
+        };
+        self.live_attempts = self.steps.iter().filter(live).count();
+    }
+
+    /// Open counts, gates and lines of one step.
+    fn rebuild_counts(&mut self, key: StepKey) {
+        let is_settled = |run: &Run, child: &StepKey| {
+            let hooks =
+                run.children(*child).iter().filter(|h| matches!(run.at(**h).role, Role::Hook(_)));
+            run.at(*child).phase.is_terminal()
+                && hooks.into_iter().all(|h| run.at(*h).phase.is_terminal())
+        };
+        let children = self.children(key).to_vec();
+        let unsettled: Vec<_> = children.into_iter().filter(|c| !is_settled(self, c)).collect();
+        let (hooks, others): (Vec<_>, Vec<_>) =
+            unsettled.into_iter().partition(|c| matches!(self.at(*c).role, Role::Hook(_)));
+        if let Some(frame) = self.frames.get_mut(&key) {
+            frame.open = others.len();
+            frame.open_hooks = hooks.len();
+        }
+        let step = self.at(key);
+        let unopened = !step.phase.is_terminal()
+            && step.attempts.is_empty()
+            && step.started_ms == 0
+            && step.kind != Kind::Container;
+        if unopened {
+            self.throttled.push_back(key);
+        } else if !step.phase.is_terminal() {
+            self.note_alive(key);
+        }
+    }
+
+    /// The pages that a turn changed.
+    #[must_use]
+    pub fn changed_pages(events: &[Event], steps_before: usize) -> Vec<usize> {
+        let mut pages: Vec<usize> = Vec::new();
+        let mut added = steps_before;
+        for event in events {
+            let key = match event {
+                Event::StepAdded(_) => {
+                    added += 1;
+                    StepKey(u32::try_from(added - 1).unwrap_or(u32::MAX))
+                }
+                Event::StepStarted { step }
+                | Event::DeadlineSet { step, .. }
+                | Event::StepMessage { step, .. }
+                | Event::OutputsSupplied { step, .. }
+                | Event::StepEnded { step, .. }
+                | Event::AttemptQueued { step, .. }
+                | Event::AttemptPlaced { step, .. }
+                | Event::AttemptStarted { step, .. }
+                | Event::AttemptKillOrdered { step, .. }
+                | Event::AttemptEnded { step, .. } => *step,
+                _ => continue,
+            };
+            let page = page_of(key);
+            if pages.last() != Some(&page) && !pages.contains(&page) {
+                pages.push(page);
+            }
+        }
+        pages
+    }
+}
