@@ -107,14 +107,14 @@ struct Renderer<'v, 'r> {
     view: &'v View<'r>,
 }
 
-type Result<T> = std::result::Result<T, argosy_template::Error>;
+type Text<T> = std::result::Result<T, argosy_template::Error>;
 
 impl Renderer<'_, '_> {
-    fn text(&self, source: &str) -> Result<String> {
+    fn text(&self, source: &str) -> Text<String> {
         render_text(self.view, source)
     }
 
-    fn texts(&self, sources: &[String]) -> Result<Vec<String>> {
+    fn texts(&self, sources: &[String]) -> Text<Vec<String>> {
         sources.iter().map(|source| self.text(source)).collect()
     }
 
@@ -123,8 +123,8 @@ impl Renderer<'_, '_> {
         template: &Template,
         process: &ProcessTemplate,
         attempt: AttemptId,
-    ) -> Result<ProcessSpec> {
-        let containers = |list: &[Container]| -> Result<Vec<Container>> {
+    ) -> Text<ProcessSpec> {
+        let containers = |list: &[Container]| -> Text<Vec<Container>> {
             list.iter().map(|container| self.container(container)).collect()
         };
         let set = process.set.iter().map(|member| {
@@ -145,7 +145,7 @@ impl Renderer<'_, '_> {
             main: self.container(&process.main)?,
             init: containers(&process.init)?,
             sidecars: containers(&process.sidecars)?,
-            set: set.collect::<Result<_>>()?,
+            set: set.collect::<Text<_>>()?,
             inputs: self.inputs(template)?,
             outputs: self.outputs(&template.outputs, graph.is_some_and(|g| g.archive_logs))?,
             volumes,
@@ -155,7 +155,7 @@ impl Renderer<'_, '_> {
         })
     }
 
-    fn container(&self, container: &Container) -> Result<Container> {
+    fn container(&self, container: &Container) -> Text<Container> {
         let env = container.env.iter().map(|var| {
             let value = match &var.value {
                 EnvValue::Text(text) => EnvValue::Text(self.text(text)?),
@@ -170,17 +170,14 @@ impl Renderer<'_, '_> {
             command: self.texts(&container.command)?,
             args: self.texts(&container.args)?,
             script: container.script.as_deref().map(|text| self.text(text)).transpose()?,
-            env: env.collect::<Result<_>>()?,
+            env: env.collect::<Text<_>>()?,
             env_from: container.env_from.clone(),
             working_dir: self.text(&container.working_dir)?,
             mounts: container.mounts.clone(),
         })
     }
 
-    fn key_ref(
-        &self,
-        key: &argosy_model::process::KeyRef,
-    ) -> Result<argosy_model::process::KeyRef> {
+    fn key_ref(&self, key: &argosy_model::process::KeyRef) -> Text<argosy_model::process::KeyRef> {
         Ok(argosy_model::process::KeyRef {
             name: self.text(&key.name)?,
             key: self.text(&key.key)?,
@@ -188,7 +185,7 @@ impl Renderer<'_, '_> {
         })
     }
 
-    fn volume(&self, source: &mut VolumeSource) -> Result<()> {
+    fn volume(&self, source: &mut VolumeSource) -> Text<()> {
         match source {
             VolumeSource::EmptyDir => {}
             VolumeSource::HostPath(path) => *path = self.text(path)?,
@@ -199,7 +196,7 @@ impl Renderer<'_, '_> {
         Ok(())
     }
 
-    fn inputs(&self, template: &Template) -> Result<Vec<StagedInput>> {
+    fn inputs(&self, template: &Template) -> Text<Vec<StagedInput>> {
         let step: StepKey = self.view.owner;
         let Some(given) = self.view.run.at(step).inputs.as_deref() else { return Ok(Vec::new()) };
         let declared = template.inputs.artifacts.iter().zip(&*given.artifacts);
@@ -218,7 +215,7 @@ impl Renderer<'_, '_> {
             .collect()
     }
 
-    fn outputs(&self, declared: &OutputsDecl, logs: bool) -> Result<OutputsSpec> {
+    fn outputs(&self, declared: &OutputsDecl, logs: bool) -> Text<OutputsSpec> {
         let mut outputs = OutputsSpec { logs, ..OutputsSpec::default() };
         for parameter in &declared.parameters {
             if let OutputFrom::Path(path) = &parameter.from {

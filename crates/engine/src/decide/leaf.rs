@@ -11,7 +11,7 @@ use argosy_model::{
 };
 
 use super::retry::{Tries, Verdict, judge};
-use super::turn::{Turn, Work};
+use super::turn::Turn;
 
 /// How an attempt's end reads as the end of its step.
 struct Outcome {
@@ -197,11 +197,6 @@ impl Turn<'_> {
             }
             _ => {}
         }
-    }
-
-    /// Opens a step again that waits in no line any more.
-    pub(super) fn reopen(&mut self, key: StepKey) {
-        self.then(Work::Open(key));
     }
 }
 

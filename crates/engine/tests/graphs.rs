@@ -1,0 +1,380 @@
+//! The static planner: expected ends are worked out from the rules in `docs/concepts` and the
+//! upstream files that the planner's modules name.
+
+mod common;
+
+use argosy_model::{Phase, RunPhase};
+use common::{World, code, ok, printing, writing};
+use serde_json::{Value, json};
+
+fn leaf() -> Value {
+    json!({"name": "leaf", "body": {"Process": {}}})
+}
+
+fn dag(tasks: &Value) -> Value {
+    json!({"entrypoint": 0, "templates": [{"name": "main", "body": {"Dag": {"tasks": tasks}}}, leaf()]})
+}
+
+fn task(name: &str, depends: &str) -> Value {
+    let mut task = json!({"name": name, "target": {"Template": 1}});
+    if !depends.is_empty() {
+        task["depends"] = json!(depends);
+    }
+    task
+}
+
+fn failing(
+    names: &'static [&'static str],
+) -> impl FnMut(&str, u32, &argosy_model::ProcessSpec) -> Option<argosy_model::End> {
+    move |name, _, _| if names.iter().any(|n| name.ends_with(n)) { code(1) } else { ok() }
+}
+
+#[test]
+fn a_single_process_is_a_run() {
+    let world = World::of(json!({"templates": [leaf()]}), |_, _, _| printing("hello"));
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+    assert_eq!(world.started, ["wf"]);
+    assert_eq!(world.run.steps[0].outputs.as_ref().unwrap().result.as_deref(), Some("hello"));
+}
+
+#[test]
+fn a_diamond_runs_in_the_order_of_its_edges() {
+    let tasks = json!([task("A", ""), task("B", "A"), task("C", "A"), task("D", "B && C")]);
+    let world = World::of(dag(&tasks), |_, _, _| ok());
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+    assert_eq!(world.started, ["wf.A", "wf.B", "wf.C", "wf.D"]);
+    assert_eq!(world.most_alive, 2, "B and C go together");
+}
+
+#[test]
+fn depends_decides_what_runs_after_each_kind_of_end() {
+    // (depends of B, exit code of A, phase of B, phase of the run)
+    for (depends, exit, phase, run) in [
+        ("A", 0, Phase::Succeeded, RunPhase::Succeeded),
+        ("A", 1, Phase::Omitted, RunPhase::Failed),
+        ("A.Failed", 1, Phase::Succeeded, RunPhase::Succeeded),
+        ("A.Failed", 0, Phase::Omitted, RunPhase::Succeeded),
+        ("A.Succeeded || A.Failed", 1, Phase::Succeeded, RunPhase::Succeeded),
+        ("!A.Succeeded", 1, Phase::Succeeded, RunPhase::Succeeded),
+        ("A.Errored", 1, Phase::Omitted, RunPhase::Failed),
+        ("A.AnySucceeded", 0, Phase::Omitted, RunPhase::Succeeded),
+    ] {
+        let tasks = json!([task("A", ""), task("B", depends)]);
+        let world = World::of(
+            dag(&tasks),
+            move |name, _, _| {
+                if name == "wf.A" { code(exit) } else { ok() }
+            },
+        );
+        assert_eq!((world.phase("wf.B"), world.run.phase), (phase, run), "{depends} after {exit}");
+    }
+}
+
+#[test]
+fn any_and_at_least_start_as_soon_as_they_hold() {
+    let tasks = json!([
+        task("A", ""),
+        task("slow", ""),
+        task("B", "any(A, slow)"),
+        task("C", "atLeast(2, A, B, slow)")
+    ]);
+    let world = World::of(dag(&tasks), |name, _, _| if name == "wf.slow" { None } else { ok() });
+    assert_eq!(world.started, ["wf.A", "wf.slow", "wf.B", "wf.C"]);
+    assert_eq!(world.phase("wf.C"), Phase::Succeeded);
+    assert_eq!(world.run.phase, RunPhase::Running, "slow is still going on");
+}
+
+#[test]
+fn a_failure_keeps_other_branches_from_starting_unless_told_otherwise() {
+    for (fail_fast, c2) in [(json!(null), None), (json!(false), Some(Phase::Succeeded))] {
+        let tasks = json!([task("A", ""), task("B", ""), task("B2", "B"), task("B3", "B2")]);
+        let mut graph = dag(&tasks);
+        graph["templates"][0]["body"]["Dag"]["fail_fast"] = fail_fast;
+        let world = World::of(graph, failing(&["wf.A"]));
+        assert_eq!(world.run.phase, RunPhase::Failed);
+        let made = world.names().iter().any(|name| name == "wf.B3").then(|| world.phase("wf.B3"));
+        assert_eq!(made, c2);
+    }
+}
+
+#[test]
+fn targets_leave_out_what_they_do_not_need() {
+    let tasks = json!([task("A", ""), task("B", "A"), task("C", "A"), task("D", "B && C")]);
+    let mut graph = dag(&tasks);
+    graph["templates"][0]["body"]["Dag"]["target"] = json!("B");
+    let world = World::of(graph, |_, _, _| ok());
+    assert_eq!(world.started, ["wf.A", "wf.B"]);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+fn steps(groups: &Value) -> Value {
+    json!({"templates": [{"name": "main", "body": {"Steps": groups}}, leaf()]})
+}
+
+#[test]
+fn groups_go_one_after_the_other() {
+    let world = World::of(
+        steps(&json!([[task("a", "")], [task("b", ""), task("c", "")], [task("d", "")]])),
+        |_, _, _| ok(),
+    );
+    assert_eq!(world.started, ["wf[0].a", "wf[1].b", "wf[1].c", "wf[2].d"]);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+#[test]
+fn a_failed_group_ends_the_steps_unless_it_continues() {
+    let mut call = task("a", "");
+    let world = World::of(steps(&json!([[call.clone()], [task("b", "")]])), failing(&["a"]));
+    assert_eq!(world.run.phase, RunPhase::Failed);
+    assert_eq!(world.started, ["wf[0].a"]);
+    assert!(world.message("wf").starts_with("child 'wf-"), "{}", world.message("wf"));
+    call["continue_on_failed"] = json!(true);
+    let world = World::of(steps(&json!([[call], [task("b", "")]])), failing(&["a"]));
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+fn greeting() -> Value {
+    json!({"name": "say", "inputs": {"parameters": [{"name": "text"}]},
+           "body": {"Process": {"main": {"args": ["{{inputs.parameters.text}}"]}}}})
+}
+
+fn say(name: &str, text: &str) -> Value {
+    json!({"name": name, "target": {"Template": 1},
+           "arguments": {"parameters": [{"name": "text", "value": text}]}})
+}
+
+/// Answers every process with its own first argument as result.
+fn echo(_: &str, _: u32, process: &argosy_model::ProcessSpec) -> Option<argosy_model::End> {
+    printing(process.main.args.first().map_or("", String::as_str))
+}
+
+#[test]
+fn results_flow_from_step_to_step() {
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [
+            [say("a", "one")],
+            [say("b", "{{steps.a.outputs.result}} two")],
+            [say("c", "{{steps.b.outputs.result}} three")]]}},
+        greeting()]});
+    let world = World::of(graph, echo);
+    let last = world.run.step(world.key("wf[2].c")).unwrap();
+    assert_eq!(last.outputs.as_ref().unwrap().result.as_deref(), Some("one two three"));
+}
+
+#[test]
+fn values_with_braces_and_quotes_are_data() {
+    let hostile = r#"{{workflow.name}} "x" \ {{= 1/0 }}"#;
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[say("a", "x")], [say("b", "{{steps.a.outputs.result}}")]]}},
+        greeting()]});
+    let world =
+        World::of(
+            graph,
+            move |name, n, p| if name == "wf[0].a" { printing(hostile) } else { echo(name, n, p) },
+        );
+    let last = world.run.step(world.key("wf[1].b")).unwrap();
+    assert_eq!(last.outputs.as_ref().unwrap().result.as_deref(), Some(hostile));
+}
+
+#[test]
+fn an_unknown_tag_is_an_error_that_names_it() {
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[say("a", "{{steps.nobody.outputs.result}}")]]}}, greeting()]});
+    let world = World::of(graph, echo);
+    assert_eq!(world.phase("wf[0].a"), Phase::Error);
+    assert!(world.message("wf[0].a").contains("{{steps.nobody.outputs.result}}"));
+}
+
+#[test]
+fn loops_make_a_step_for_each_item_and_collect_in_order() {
+    let mut call = say("each", "<{{item}}>");
+    call["each"] = json!({"Items": ["a", 2, {"k": "v"}]});
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[call], [say("all", "{{steps.each.outputs.result}}")]]}}, greeting()]});
+    let world = World::of(graph, echo);
+    assert_eq!(world.started[..3], ["wf[0].each(0:a)", "wf[0].each(1:2)", "wf[0].each(2:k:v)"]);
+    let all = world.run.step(world.key("wf[1].all")).unwrap();
+    assert_eq!(
+        all.outputs.as_ref().unwrap().result.as_deref(),
+        Some(r#"["<a>","<2>","<{\"k\":\"v\"}>"]"#)
+    );
+}
+
+#[test]
+fn a_loop_over_nothing_is_skipped() {
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Param": "[]"});
+    let graph = json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+    let world = World::of(graph, echo);
+    assert_eq!(world.phase("wf[0].each"), Phase::Skipped);
+    assert_eq!(world.message("wf[0].each"), "Skipped, empty params");
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+#[test]
+fn a_loop_that_is_no_list_is_an_error() {
+    for (param, part) in
+        [("7", "a number"), ("nonsense", "could not be parsed"), ("{}", "an object")]
+    {
+        let mut call = say("each", "{{item}}");
+        call["each"] = json!({"Param": param});
+        let graph =
+            json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+        let world = World::of(graph, echo);
+        assert_eq!(world.phase("wf[0].each"), Phase::Error);
+        assert!(world.message("wf[0].each").contains(part), "{}", world.message("wf[0].each"));
+    }
+}
+
+#[test]
+fn sequences_count_up_down_and_by_format() {
+    for (sequence, names) in [
+        (json!({"count": "3"}), vec!["0", "1", "2"]),
+        (json!({"start": "3", "end": "1"}), vec!["3", "2", "1"]),
+        (json!({"start": "1", "count": "2", "format": "n%02d"}), vec!["n01", "n02"]),
+        (json!({"count": "0"}), vec![]),
+    ] {
+        let mut call = say("each", "{{item}}");
+        call["each"] = json!({"Sequence": sequence});
+        let graph =
+            json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+        let world = World::of(graph, echo);
+        let expected: Vec<_> =
+            names.iter().enumerate().map(|(at, name)| format!("wf[0].each({at}:{name})")).collect();
+        assert_eq!(world.started, expected);
+    }
+}
+
+#[test]
+fn large_loops_are_made_in_bounded_turns() {
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Sequence": {"count": "2500"}});
+    let graph = json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+    let world = World::of(graph, echo);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+    assert_eq!(world.started.len(), 2_500);
+    let most = world.turns.iter().map(|turn| turn.events.len()).max().unwrap();
+    assert!(most <= 2 * 1_000 + 10, "{most} events in one turn");
+}
+
+#[test]
+fn parallelism_bounds_the_run_and_a_template() {
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Sequence": {"count": "9"}});
+    let main = json!({"name": "main", "body": {"Steps": [[call]]}});
+    let mut graph = json!({"templates": [main, greeting()]});
+    graph["parallelism"] = json!(2);
+    assert_eq!(World::of(graph.clone(), echo).most_alive, 2);
+    graph["parallelism"] = json!(null);
+    graph["templates"][0]["parallelism"] = json!(3);
+    let world = World::of(graph, echo);
+    assert_eq!((world.most_alive, world.started.len()), (3, 9));
+}
+
+#[test]
+fn skipped_outputs_take_defaults_in_the_stated_order() {
+    let mut producer = task("gen", "");
+    producer["when"] = json!("1 == 2");
+    for (producer_default, consumer_default, expected) in [
+        (json!("from-producer"), json!("from-consumer"), Ok("from-producer")),
+        (json!(null), json!("from-consumer"), Ok("from-consumer")),
+        (json!(null), json!(null), Err(())),
+    ] {
+        let graph = json!({"templates": [
+            {"name": "main", "body": {"Steps": [[producer.clone()], [
+                {"name": "use", "target": {"Template": 2}, "arguments": {"parameters": [
+                    {"name": "text", "value": "{{steps.gen.outputs.parameters.out}}"}]}}]]}},
+            {"name": "leaf", "body": {"Process": {}}, "outputs": {"parameters": [
+                {"name": "out", "from": {"Path": "/tmp/out"}, "default": producer_default}]}},
+            {"name": "say", "inputs": {"parameters": [{"name": "text", "default": consumer_default}]},
+             "body": {"Process": {"main": {"args": ["{{inputs.parameters.text}}"]}}}}]});
+        let world = World::of(graph, echo);
+        assert_eq!(world.phase("wf[0].gen"), Phase::Skipped);
+        match expected {
+            Ok(text) => {
+                let step = world.run.step(world.key("wf[1].use")).unwrap();
+                assert_eq!(step.outputs.as_ref().unwrap().result.as_deref(), Some(text));
+            }
+            Err(()) => assert_eq!(world.phase("wf[1].use"), Phase::Error),
+        }
+    }
+}
+
+#[test]
+fn declared_outputs_are_passed_up_and_made_global() {
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[task("gen", "")]]}, "outputs": {"parameters": [
+            {"name": "up", "from": {"Parameter": "{{steps.gen.outputs.parameters.out}}"}},
+            {"name": "sum", "from": {"Expression": "int(steps.gen.outputs.parameters.out) + 1"}}]}},
+        {"name": "leaf", "body": {"Process": {}}, "outputs": {"parameters": [
+            {"name": "out", "from": {"Path": "/tmp/out"}, "global_name": "everybody"}]}}]});
+    let world = World::of(graph, |_, _, _| writing("out", "41"));
+    assert_eq!(world.output("wf", "up"), Some(json!("41")));
+    assert_eq!(world.output("wf", "sum"), Some(json!(42)));
+    assert_eq!(world.run.globals.get("everybody"), Some(&json!("41")));
+}
+
+#[test]
+fn endless_recursion_ends_at_the_limit() {
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[{"name": "again", "target": {"Template": 0}}]]}}]});
+    let world = World::of(graph, |_, _, _| ok());
+    assert_eq!(world.run.phase, RunPhase::Failed);
+    let deepest = world.run.steps.iter().filter_map(|step| step.message.as_deref());
+    assert!(deepest.into_iter().any(|text| text.starts_with("Maximum recursion depth exceeded")));
+}
+
+#[test]
+fn a_run_that_is_lost_after_every_turn_ends_alike() {
+    let mut each = say("each", "{{item}}");
+    each["each"] = json!({"Items": ["x", "y", "z"]});
+    let mut skipped = say("skipped", "s");
+    skipped["when"] = json!("false");
+    let graphs = [
+        dag(&json!([
+            task("A", ""),
+            task("B", "A"),
+            task("C", "A.Failed"),
+            task("D", "B && !C.Succeeded")
+        ])),
+        dag(&json!([
+            task("A", ""),
+            task("A2", "A"),
+            task("B", "any(A, A2)"),
+            task("C", "atLeast(2, A, A2, B)")
+        ])),
+        json!({"parallelism": 1, "templates": [
+            {"name": "main", "parallelism": 2, "body": {"Steps": [[each.clone(), skipped], [say("b", "{{steps.each.outputs.result}}")]]}},
+            greeting()]}),
+        json!({"templates": [
+            {"name": "main", "body": {"Steps": [[{"name": "in", "target": {"Template": 2}}]]}},
+            greeting(),
+            {"name": "inner", "retry": {"limit": "2", "policy": "Always"}, "body": {"Steps": [[say("flaky", "f")]]}}]}),
+    ];
+    for graph in graphs {
+        let answer = |name: &str, n: u32, p: &argosy_model::ProcessSpec| {
+            if name.contains("in(0)") || name.ends_with("wf.A2") {
+                code(1)
+            } else {
+                echo(name, n, p)
+            }
+        };
+        let calm = World::of(graph.clone(), answer);
+        let crashed = World::crashing(graph, answer);
+        assert!(calm.run.phase.is_terminal());
+        assert_eq!(calm.run.phase, crashed.run.phase);
+        let ends = |world: &World| {
+            let mut ends: Vec<_> = world
+                .names()
+                .into_iter()
+                .map(|n| {
+                    let p = world.phase(&n);
+                    (n, p)
+                })
+                .collect();
+            ends.sort_by(|a, b| a.0.cmp(&b.0));
+            ends
+        };
+        assert_eq!(ends(&calm), ends(&crashed));
+    }
+}
