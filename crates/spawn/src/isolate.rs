@@ -6,21 +6,17 @@
 
 use crate::message::{Bind, Isolation, Reason, Start};
 use crate::notes::{Blame, Fault};
+use crate::root::{self, Layers};
 use crate::sys;
 use rustix::fs::{CWD, FileType, fstat};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
     mount_change, move_mount, open_tree, unmount,
 };
-use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-/// The largest option string that mount takes: a page.
-const MOUNT_OPTIONS_LIMIT: usize = 4_095;
 
 /// The spawner's user, as the host knows it.
 #[derive(Debug, Clone, Copy)]
@@ -37,18 +33,15 @@ impl User {
     }
 
     /// Root needs no user namespace, in which nothing but its own user would be mapped.
-    fn is_root(self) -> bool {
+    pub fn is_root(self) -> bool {
         self.uid == 0
     }
 }
 
-/// The namespaces that the job's first process is to be forked into.
-pub fn namespaces(isolation: &Isolation, user: User) -> i32 {
-    match isolation {
-        Isolation::None => 0,
-        _ if user.is_root() => libc::CLONE_NEWNS | libc::CLONE_NEWPID,
-        _ => libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWUSER,
-    }
+/// The namespaces that an isolated job's first process is to be forked into.
+pub fn namespaces(user: User) -> i32 {
+    let mounts_and_processes = libc::CLONE_NEWNS | libc::CLONE_NEWPID;
+    if user.is_root() { mounts_and_processes } else { mounts_and_processes | libc::CLONE_NEWUSER }
 }
 
 /// Gives this process, the first in its namespaces, the view of the host that the job asks for.
@@ -61,8 +54,11 @@ pub fn enter(start: &Start, user: User) -> Result<(), Fault> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .blame(Reason::Namespace, || "cannot make the mounts private".into())?;
     let grafts = grafts(start)?;
+    if let Isolation::PrivateRoot { lower, upper, work, merged, .. } = &start.isolation {
+        root::enter(Layers { lower, upper, work }, merged, user)?;
+    }
     if private_root {
-        overlay(&start.isolation, user)?;
+        fs::create_dir_all("/proc").blame(Reason::Namespace, || "cannot make /proc".into())?;
     }
     let quiet = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", quiet, None)
@@ -88,8 +84,9 @@ fn map_user(user: User, as_root: bool) -> io::Result<()> {
 }
 
 /// A piece of the host that is to be seen inside.
-struct Graft {
-    tree: OwnedFd,
+pub struct Graft {
+    /// The mount, not attached anywhere.
+    pub tree: OwnedFd,
     target: PathBuf,
     /// Left out where the target does not exist and cannot be made.
     optional: bool,
@@ -121,7 +118,8 @@ fn grafts(start: &Start) -> Result<Vec<Graft>, Fault> {
 }
 
 impl Graft {
-    fn open(source: &Path, target: PathBuf, optional: bool) -> Result<Self, Fault> {
+    /// Opens `source` with all that is mounted below.
+    pub fn open(source: &Path, target: PathBuf, optional: bool) -> Result<Self, Fault> {
         // Recursive, as a user namespace does not let go of what is mounted below.
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -131,7 +129,8 @@ impl Graft {
         Ok(Self { tree, target, optional })
     }
 
-    fn attach(&self, private_root: bool) -> Result<(), Fault> {
+    /// Shows it at the target, which is made where that is private.
+    pub fn attach(&self, private_root: bool) -> Result<(), Fault> {
         let blame = || format!("cannot bind to {}", self.target.display());
         let private =
             private_root || self.target.starts_with("/tmp") || self.target.starts_with("/var/tmp");
@@ -152,45 +151,4 @@ impl Graft {
         self.target.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::File::create_new(&self.target).map(drop)
     }
-}
-
-/// Mounts the overlay and makes it the root, leaving the host's root on top of the stack.
-fn overlay(isolation: &Isolation, user: User) -> Result<(), Fault> {
-    let Isolation::PrivateRoot { lower, upper, work, merged, .. } = isolation else {
-        return Ok(());
-    };
-    let what = || format!("cannot mount an overlay of {} on {}", lower.display(), merged.display());
-    let options = overlay_options([lower, upper, work], user).blame(Reason::Overlay, what)?;
-    mount("overlay", merged, "overlay", MountFlags::empty(), Some(&*options))
-        .blame(Reason::Overlay, what)?;
-    let pivot = || -> rustix::io::Result<()> {
-        rustix::process::chdir(merged)?;
-        rustix::process::pivot_root(".", ".")
-    };
-    pivot().blame(Reason::Namespace, || "cannot change the root".into())
-}
-
-fn overlay_options(directories: [&PathBuf; 3], user: User) -> io::Result<CString> {
-    let mut options = Vec::new();
-    for (name, path) in ["lowerdir", "upperdir", "workdir"].into_iter().zip(directories) {
-        options.extend_from_slice(name.as_bytes());
-        options.push(b'=');
-        for byte in path.as_os_str().as_bytes() {
-            if matches!(byte, b',' | b':' | b'\\') {
-                options.push(b'\\');
-            }
-            options.push(*byte);
-        }
-        options.push(b',');
-    }
-    // What the job writes is read from `upper` without the overlay, so files and directories must
-    // be whole there; a user namespace forces the same. `volatile`: nothing needs to be synced,
-    // since an attempt that a power loss interrupts is lost anyway.
-    let rest = if user.is_root() { "redirect_dir=off,metacopy=off,index=off" } else { "userxattr" };
-    options.extend_from_slice(rest.as_bytes());
-    options.extend_from_slice(b",volatile");
-    if options.len() > MOUNT_OPTIONS_LIMIT {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the paths are too long"));
-    }
-    CString::new(options).map_err(io::Error::from)
 }

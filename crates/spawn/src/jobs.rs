@@ -79,7 +79,7 @@ impl Jobs {
         if let Some(job) = self.known.get(&start.id) {
             return job.report(&start.id);
         }
-        let job = match self.admit(start).and_then(|()| self.fork(start)) {
+        let job = match self.admit(start).and_then(|()| self.run(start)) {
             Ok(running) => {
                 self.running.insert(running.pid, start.id.clone());
                 Job::Running(running)
@@ -114,19 +114,22 @@ impl Jobs {
         Ok(())
     }
 
-    fn fork(&self, start: &Start) -> Result<Running, Fault> {
-        let namespaces = isolate::namespaces(&start.isolation, self.parent.user);
+    fn run(&self, start: &Start) -> Result<Running, Fault> {
         let started_ms = now_ms();
-        match sys::fork(namespaces) {
-            Ok(None) => child::run(start, &self.parent),
-            Ok(Some(pid)) => {
-                Ok(Running { pid, bare: namespaces == 0, started_ms, killed: None, note: None })
-            }
-            Err(error) if namespaces == 0 => {
-                Err(error).blame(Reason::Process, || "cannot start a process".into())
-            }
-            Err(error) => Err(no_namespaces(&error)),
-        }
+        let bare = start.isolation == Isolation::None;
+        let pid = match bare {
+            true => child::run(start, &self.parent)?,
+            false => self.enter(start, child::attend)?,
+        };
+        Ok(Running { pid, bare, started_ms, killed: None, note: None })
+    }
+
+    /// Has `first` become the first process of the job's namespaces.
+    fn enter(&self, start: &Start, first: fn(&Start, &Parent) -> !) -> Result<i32, Fault> {
+        let namespaces = isolate::namespaces(self.parent.user);
+        let pid =
+            sys::fork(namespaces).blame(Reason::Namespace, || "cannot make namespaces".into())?;
+        pid.map_or_else(|| first(start, &self.parent), Ok)
     }
 
     /// Signals a job's tree; the last report if it has ended.
@@ -134,11 +137,8 @@ impl Jobs {
         let job = self.known.get_mut(id)?;
         let Job::Running(running) = job else { return Some(job.report(id)) };
         let pid = running.pid;
-        // A group does not exist until the child has made it.
-        let sent = match running.bare {
-            true => sys::kill(-pid, signal).or_else(|_| sys::kill(pid, signal)),
-            false => sys::kill(pid, signal),
-        };
+        // A namespace's first process passes signals on.
+        let sent = sys::kill(if running.bare { -pid } else { pid }, signal);
         if sent.is_ok() && signal != 0 {
             running.killed = Some(signal);
         }
@@ -213,10 +213,9 @@ impl Jobs {
 
     /// Builds the isolation of `start`, which is no job, in a process that then ends.
     pub fn rehearse(&mut self, start: &Start) -> io::Result<Result<(), Fault>> {
-        let pid = match sys::fork(isolate::namespaces(&start.isolation, self.parent.user)) {
-            Ok(None) => child::rehearse(start, &self.parent),
-            Ok(Some(pid)) => pid,
-            Err(error) => return Ok(Err(no_namespaces(&error))),
+        let pid = match self.enter(start, child::rehearse) {
+            Ok(pid) => pid,
+            Err(fault) => return Ok(Err(fault)),
         };
         sys::reap(pid)?;
         let notes = self.notes.drain()?;
@@ -275,10 +274,6 @@ impl Running {
             killed: self.killed,
         }
     }
-}
-
-fn no_namespaces(error: &io::Error) -> Fault {
-    Fault { reason: Reason::Namespace, message: format!("cannot make namespaces: {error}") }
 }
 
 fn micros(time: libc::timeval) -> u64 {

@@ -15,12 +15,14 @@
 
 mod child;
 mod frame;
+mod image;
 mod isolate;
 mod jobs;
 mod launch;
 mod message;
 mod notes;
 mod probe;
+mod root;
 mod serve;
 mod strays;
 mod sys;
@@ -31,4 +33,5 @@ pub use message::{
     Abilities, Ability, Bind, Exit, Isolation, Limits, Order, PROTOCOL, Reason, Report, Start,
     Status,
 };
+pub use root::release;
 pub use serve::{IDLE, run};

@@ -135,7 +135,7 @@ pub enum Report {
         /// dead.
         boot: String,
     },
-    /// The job's process exists. A [`Report::Refused`] may still follow.
+    /// The job's process exists. With an isolation a [`Report::Refused`] may still follow.
     Started {
         /// The attempt's id.
         id: String,

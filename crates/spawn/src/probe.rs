@@ -3,9 +3,9 @@
 use crate::jobs::Jobs;
 use crate::message::{Abilities, Ability, Isolation, Limits, Reason, Start};
 use crate::notes::Fault;
-use std::fs::{self, Permissions};
+use crate::root;
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What no attempt's id can be, since it has a space.
@@ -47,8 +47,7 @@ fn levels(scratch: &Path) -> io::Result<[Isolation; 2]> {
 
 /// Removes the scratch directory as far as possible; the next probe tries again.
 fn clear(scratch: &Path) {
-    // Overlayfs makes this directory without permissions.
-    let _ = fs::set_permissions(scratch.join("work/work"), Permissions::from_mode(0o700));
+    root::release(&scratch.join("work"));
     let _ = fs::remove_dir_all(scratch);
 }
 

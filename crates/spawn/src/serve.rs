@@ -4,11 +4,12 @@ use crate::child::Parent;
 use crate::isolate::User;
 use crate::jobs::Jobs;
 use crate::message::{Order, PROTOCOL, Report};
+use crate::sys::Stack;
 use crate::{Decoder, MAX_FRAME, encode, notes, probe, strays, sys};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{PidfdFlags, getpid, pidfd_open, set_child_subreaper, setsid};
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -42,6 +43,8 @@ pub fn run(data_dir: &Path, idle: Duration) -> io::Result<()> {
     }
     setsid()?;
     sys::take_signals()?;
+    // What jobs inherit.
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     let data_dir = data_dir.canonicalize()?;
     fs::set_permissions(&data_dir, Permissions::from_mode(0o700))?;
     // The socket's address is relative, as it may have 107 bytes only.
@@ -91,7 +94,8 @@ impl Spawner {
         strays::kill_left_behind(&mark)?;
         let (notes, writer) = notes::pipe()?;
         let pidfd = pidfd_open(getpid(), PidfdFlags::empty())?;
-        let parent = Parent { pidfd, notes: writer, mark, user: User::current() };
+        let parent =
+            Parent { pidfd, notes: writer, mark, user: User::current(), stack: Stack::new()? };
         match fs::remove_file(SOCKET_FILE) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -1,5 +1,7 @@
 //! The kernel calls that have no safe wrapper elsewhere: all of the product's `unsafe`.
 
+use crate::image::Strings;
+use std::ffi::CStr;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -26,6 +28,48 @@ pub fn fork(flags: i32) -> io::Result<Option<i32>> {
     // no other thread exists whose locks the copy could find held.
     let pid = checked(unsafe { libc::syscall(libc::SYS_clone, flags, zero, zero, zero, zero) })?;
     Ok((pid != 0).then_some(i32::try_from(pid).unwrap_or(i32::MAX)))
+}
+
+/// Memory for the stack of a child that shares this process's memory.
+#[derive(Debug)]
+pub struct Stack(*mut libc::c_void);
+
+/// Of a [`Stack`], in bytes.
+const STACK_SIZE: usize = 256 << 10;
+
+impl Stack {
+    /// Maps it. It lives as long as the process.
+    pub fn new() -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
+        // SAFETY: a new anonymous mapping touches nothing that exists.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), STACK_SIZE, access, kind, -1, 0) };
+        if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(start)) }
+    }
+}
+
+/// Runs `child` in a child that shares this process's memory but not its files or directories, on
+/// a stack of its own, while this process waits until the child executes a program or `child`
+/// returns, which ends it with code 127.
+pub fn fork_shared<F: FnMut()>(stack: &Stack, child: &mut F) -> io::Result<i32> {
+    extern "C" fn enter<F: FnMut()>(child: *mut libc::c_void) -> i32 {
+        // SAFETY: this is the address given to clone below, whose caller lends it and waits.
+        unsafe { (*child.cast::<F>())() };
+        127
+    }
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the mapping has STACK_SIZE bytes and is aligned to a page.
+    let top = unsafe { stack.0.byte_add(STACK_SIZE) };
+    // SAFETY: the stack is used by one child at a time, as this process, which has one thread,
+    // goes on only when the child no longer runs on it; nor is `child` used meanwhile.
+    checked(unsafe { libc::clone(enter::<F>, top, flags, (&raw mut *child).cast()) })
+}
+
+/// Replaces this process by a program; returns only if that fails.
+pub fn execute(file: &CStr, arguments: &Strings, environment: &Strings) -> io::Error {
+    // SAFETY: the file and both arrays are valid for the call, the arrays end with null.
+    unsafe { libc::execve(file.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    io::Error::last_os_error()
 }
 
 /// Blocks every signal and resets every disposition: signals are read from [`signal_fd`] or by

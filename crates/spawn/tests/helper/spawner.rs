@@ -1,6 +1,6 @@
 //! The hidden command of the product's binary, and a server that can be killed.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ fn main() -> std::io::Result<()> {
         ["serve", data] => {
             argosy_spawn::launch(Path::new(data), &std::env::current_exe()?)?;
             let _connection = argosy_spawn::connect(Path::new(data))?;
+            std::io::stdout().write_all(b"\n").and_then(|()| std::io::stdout().flush())?;
             std::io::stdin().read_to_end(&mut Vec::new()).map(drop)
         }
         _ => Err(std::io::Error::other("unknown command")),

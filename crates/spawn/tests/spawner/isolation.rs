@@ -1,7 +1,6 @@
 //! The isolation levels, seen from inside and from the host.
 
-mod support;
-
+use crate::support::{Client, HELPER, House, shell, status};
 use argosy_spawn::{Ability, Bind, Isolation, Order, Reason, Report, Start, Status};
 use std::fs;
 use std::io::Read;
@@ -9,7 +8,6 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::{Client, HELPER, House, shell, status};
 
 const NOBODY: u32 = 65_534;
 
@@ -39,7 +37,7 @@ fn a_private_root_takes_writes_anywhere_and_the_host_has_none() {
 
 fn see_private_root(house: &House, mut client: Client) {
     let script = "set -e; id -u; echo made > /result.txt; mkdir /work-made; cat /result.txt; \
-                  echo tmp > /tmp/made; rm /etc/hostname; test ! -e /etc/hostname; \
+                  echo tmp > /tmp/made; rm /etc/hostname; test ! -e /etc/hostname; touch /srv/made; \
                   head -c1 /dev/zero | wc -c; echo x > /dev/null; ls -d /proc/1 /sys/class";
     let start = Start { isolation: house.private_root("r"), ..shell(house, "a", script) };
     let report = client.run(&start);
@@ -49,6 +47,8 @@ fn see_private_root(house: &House, mut client: Client) {
     assert_eq!(house.read("r/upper/result.txt"), "made\n");
     assert_eq!(house.read("r/tmp/made"), "tmp\n");
     assert!(house.path("r/upper/work-made").is_dir());
+    assert!(house.path("r/upper/srv/made").is_file());
+    assert!(!Path::new("/srv/made").exists());
     assert!(!Path::new("/result.txt").exists());
     assert!(!Path::new("/tmp/made").exists());
     assert!(Path::new("/etc/hostname").exists());
@@ -111,7 +111,11 @@ fn a_job_cannot_reach_the_spawner_through_its_namespace() {
 #[test]
 fn the_probe_says_what_works() {
     let mut house = House::new();
-    let mut client = house.client();
+    let client = house.client();
+    see_probe(&house, client);
+}
+
+fn see_probe(house: &House, mut client: Client) {
     // Twice, since a probe must not stumble over the last one's scratch directory.
     for _ in 0..2 {
         client.send(&Order::Probe);
@@ -124,11 +128,9 @@ fn the_probe_says_what_works() {
 }
 
 /// A house whose spawner is started by `command`.
-fn house_by(command: &mut Command) -> House {
+fn house_by(command: &mut Command, owned: &[&str]) -> House {
     let house = House::empty();
-    if rustix::process::geteuid().is_root() {
-        chown(house.data.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    }
+    own(&house, owned);
     // The helper's own place may be closed to other users.
     fs::copy(HELPER, house.path("helper")).unwrap();
     fs::set_permissions(house.path("helper"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -165,8 +167,8 @@ fn own(house: &House, names: &[&str]) {
 
 #[test]
 fn both_levels_work_for_an_ordinary_user() {
-    let mut house = house_by(&mut unprivileged());
-    own(&house, &["tmp", "r", "r/upper", "r/work", "r/merged", "r/tmp"]);
+    let mut house =
+        house_by(&mut unprivileged(), &["", "tmp", "r", "r/upper", "r/work", "r/merged", "r/tmp"]);
     let mut client = house.client();
     let id = Start { isolation: house.private_tmp(), ..shell(&house, "id", "id -u") };
     client.run(&Start { stdout: Some(house.path("id")), ..id });
@@ -178,6 +180,11 @@ fn both_levels_work_for_an_ordinary_user() {
     let mut client = house.client();
     client.send(&Order::Forget { id: "a".into() });
     see_private_root(&house, client);
+    fs::remove_file(house.path("out")).unwrap();
+    let mut client = house.client();
+    client.send(&Order::Forget { id: "a".into() });
+    client.send(&Order::Forget { id: "id".into() });
+    see_probe(&house, client);
 }
 
 #[test]
@@ -186,7 +193,7 @@ fn where_namespaces_are_refused_the_job_and_the_probe_say_so() {
                   echo 0 > /proc/sys/user/max_${what}_namespaces; done; exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c", closed, "sh"]);
-    let mut house = house_by(&mut command);
+    let mut house = house_by(&mut command, &[]);
     let mut client = house.client();
     for (id, isolation) in [("a", house.private_tmp()), ("b", house.private_root("b"))] {
         let report = client.run(&Start { isolation, ..shell(&house, id, "exit 0") });
