@@ -176,7 +176,7 @@ fn wait_for_line(path: &Path) -> String {
 fn what_a_job_left_behind_dies_with_it_at_every_level() {
     // In the group, out of the session, and one whose own parent is such a stray.
     let script = "sleep 600 & setsid sleep 600 & setsid sh -c 'sleep 600 & wait' & \
-                  for p in /proc/[0-9]*; do :; done; echo $!; exit 4";
+                  exit 4";
     let mut house = House::new();
     let mut client = house.client();
     for (id, isolation) in [
@@ -187,8 +187,7 @@ fn what_a_job_left_behind_dies_with_it_at_every_level() {
         let start = Start { isolation, ..shell(&house, id, script) };
         assert_eq!(status(&client.run(&start)), Status::Code(4), "{id}");
     }
-    // A job after it sees none of the earlier ones' processes: the sweep is over by then or goes
-    // on as they are reaped, so the last answer is awaited by their parent's list of children.
+    // The spawner tells an exit before it has reaped what that left: its list of children empties.
     let left = || {
         let path = format!("/proc/{0}/task/{0}/children", client.spawner);
         fs::read_to_string(path).unwrap()
@@ -402,6 +401,18 @@ fn an_idle_spawner_ends_and_the_next_launch_starts_another() {
     assert!(!house.path("spawner.sock").exists());
     argosy_spawn::launch(house.data.path(), Path::new(HELPER)).unwrap();
     house.client();
+}
+
+#[test]
+fn a_second_spawner_of_a_directory_does_not_serve() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let second =
+        Command::new(HELPER).args(["__spawner", "--data"]).arg(house.data.path()).output().unwrap();
+    assert_eq!(second.stdout, b"");
+    let told = String::from_utf8(second.stderr).unwrap();
+    assert!(told.contains("another spawner serves here"), "{told}");
+    assert!(client.list().is_empty());
 }
 
 #[test]
