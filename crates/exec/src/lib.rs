@@ -1,1 +1,3 @@
 //! Backends that make jobs real, starting with local processes.
+
+pub mod local;

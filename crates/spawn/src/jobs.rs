@@ -1,0 +1,287 @@
+//! The table of jobs: what runs, and what ended and is not yet forgotten.
+
+use crate::child::{self, Parent};
+use crate::message::{Exit, Isolation, Reason, Report, Start, Status};
+use crate::notes::{Blame, Fault, Note, Notes};
+use crate::strays::{self, Children, Environment};
+use crate::{isolate, sys};
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Longest id of an attempt in bytes.
+const ID_LIMIT: usize = 128;
+
+/// All known jobs.
+#[derive(Debug)]
+pub struct Jobs {
+    known: HashMap<String, Job>,
+    /// The running ones by their process.
+    running: HashMap<i32, String>,
+    parent: Parent,
+    notes: Notes,
+    children: Children,
+    stopping: bool,
+}
+
+#[derive(Debug)]
+enum Job {
+    Running(Running),
+    Ended(Report),
+}
+
+#[derive(Debug)]
+struct Running {
+    pid: i32,
+    /// Without a namespace that ends with it.
+    bare: bool,
+    started_ms: u64,
+    killed: Option<i32>,
+    note: Option<Note>,
+}
+
+impl Jobs {
+    /// No jobs.
+    pub fn new(parent: Parent, notes: Notes) -> Self {
+        Self {
+            known: HashMap::new(),
+            running: HashMap::new(),
+            parent,
+            notes,
+            children: Children::open(),
+            stopping: false,
+        }
+    }
+
+    /// The pipe of notes, to poll.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Whether nothing runs and every end is forgotten.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Whether the spawner is to end now.
+    pub fn is_over(&self) -> bool {
+        self.stopping && self.is_empty()
+    }
+
+    /// Refuses further starts.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// Starts a job, or repeats the last report of a known one.
+    pub fn start(&mut self, start: &Start) -> Report {
+        if let Some(job) = self.known.get(&start.id) {
+            return job.report(&start.id);
+        }
+        let job = match self.admit(start).and_then(|()| self.run(start)) {
+            Ok(running) => {
+                self.running.insert(running.pid, start.id.clone());
+                Job::Running(running)
+            }
+            Err(fault) => Job::Ended(fault.report(start.id.clone())),
+        };
+        let report = job.report(&start.id);
+        self.known.insert(start.id.clone(), job);
+        report
+    }
+
+    fn admit(&self, start: &Start) -> Result<(), Fault> {
+        let refuse = |reason, message: &str| Err(Fault { reason, message: message.to_owned() });
+        let invalid = |message| refuse(Reason::Invalid, message);
+        if self.stopping {
+            return refuse(Reason::Stopping, "the spawner is stopping");
+        }
+        let id = &start.id;
+        if id.is_empty() || id.len() > ID_LIMIT || !id.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return invalid("the id is not 1 to 128 printable ASCII characters");
+        }
+        if start.argv.first().is_none_or(String::is_empty) {
+            return invalid("there is no program to run");
+        }
+        if start.isolation == Isolation::None && !start.binds.is_empty() {
+            return invalid("binds need an isolation level");
+        }
+        let targets = start.binds.iter().map(|bind| &*bind.target);
+        if !targets.chain([&*start.cwd]).all(Path::is_absolute) {
+            return invalid("working directory and bind targets must be absolute paths");
+        }
+        Ok(())
+    }
+
+    fn run(&self, start: &Start) -> Result<Running, Fault> {
+        let started_ms = now_ms();
+        let bare = start.isolation == Isolation::None;
+        let pid = match bare {
+            true => child::run(start, &self.parent)?,
+            false => self.enter(start, child::attend)?,
+        };
+        Ok(Running { pid, bare, started_ms, killed: None, note: None })
+    }
+
+    /// Has `first` become the first process of the job's namespaces.
+    fn enter(&self, start: &Start, first: fn(&Start, &Parent) -> !) -> Result<i32, Fault> {
+        let namespaces = isolate::namespaces(self.parent.user);
+        let pid =
+            sys::fork(namespaces).blame(Reason::Namespace, || "cannot make namespaces".into())?;
+        pid.map_or_else(|| first(start, &self.parent), Ok)
+    }
+
+    /// Signals a job's tree; the last report if it has ended.
+    pub fn kill(&mut self, id: &str, signal: i32) -> Option<Report> {
+        let job = self.known.get_mut(id)?;
+        let Job::Running(running) = job else { return Some(job.report(id)) };
+        let pid = running.pid;
+        // A namespace's first process passes signals on.
+        let sent = sys::kill(if running.bare { -pid } else { pid }, signal);
+        if sent.is_ok() && signal != 0 {
+            running.killed = Some(signal);
+        }
+        if running.bare {
+            self.signal_strays(signal, |attempt| attempt == Some(id));
+        }
+        None
+    }
+
+    /// Drops an ended job.
+    pub fn forget(&mut self, id: &str) {
+        if matches!(self.known.get(id), Some(Job::Ended(_))) {
+            self.known.remove(id);
+        }
+    }
+
+    /// The last report of every known job.
+    pub fn reports(&self) -> impl Iterator<Item = Report> {
+        self.known.iter().map(|(id, job)| job.report(id))
+    }
+
+    /// Reaps every child that has ended, and kills what it left.
+    pub fn reap(&mut self, mut tell: impl FnMut(Report)) -> io::Result<()> {
+        let mut sweep = false;
+        while let Some(pid) = sys::ended_child() {
+            let id = self.running.remove(&pid);
+            let running = id.as_ref().and_then(|id| self.known.get(id));
+            let bare = !matches!(running, Some(Job::Running(Running { bare: false, .. })));
+            if bare && id.is_some() {
+                // Before it is reaped, when the group's number may be another's. An empty group
+                // is an error, and the usual case.
+                let _ = sys::kill(-pid, libc::SIGKILL);
+            }
+            // An orphan that ended may have left orphans of its own.
+            sweep |= bare;
+            let reaped = sys::reap(pid)?;
+            self.take_notes()?;
+            if let Some(id) = id {
+                self.end(id, &reaped, &mut tell);
+            }
+        }
+        if sweep {
+            self.sweep();
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, id: String, reaped: &sys::Reaped, tell: &mut impl FnMut(Report)) {
+        let Some(Job::Running(running)) = self.known.get_mut(&id) else { return };
+        let report = match running.note.take() {
+            Some(Note::Refused { fault, .. }) => fault.report(id.clone()),
+            note => Report::Exited { id: id.clone(), exit: running.exit(reaped, note) },
+        };
+        tell(report.clone());
+        self.known.insert(id, Job::Ended(report));
+    }
+
+    /// Puts the notes that have come to their jobs.
+    pub fn take_notes(&mut self) -> io::Result<()> {
+        let notes = self.notes.drain()?;
+        self.keep(notes);
+        Ok(())
+    }
+
+    fn keep(&mut self, notes: Vec<Note>) {
+        for note in notes {
+            if let Some(Job::Running(running)) = self.known.get_mut(note.id()) {
+                running.note = Some(note);
+            }
+        }
+    }
+
+    /// Builds the isolation of `start`, which is no job, in a process that then ends.
+    pub fn rehearse(&mut self, start: &Start) -> io::Result<Result<(), Fault>> {
+        let pid = match self.enter(start, child::rehearse) {
+            Ok(pid) => pid,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        sys::reap(pid)?;
+        let notes = self.notes.drain()?;
+        let (own, others) = notes.into_iter().partition(|note| note.id() == start.id);
+        self.keep(others);
+        Ok(own.into_iter().find_map(Note::fault).map_or(Ok(()), Err))
+    }
+
+    /// Kills orphans whose job has ended. One without a marker goes when no job is left that it
+    /// could belong to.
+    fn sweep(&self) {
+        let runs = |id: &str| matches!(self.known.get(id), Some(Job::Running(_)));
+        let alone = self.running.is_empty();
+        self.signal_strays(libc::SIGKILL, |attempt| attempt.map_or(alone, |id| !runs(id)));
+    }
+
+    fn signal_strays(&self, signal: i32, condition: impl Fn(Option<&str>) -> bool) {
+        for pid in self.children.pids() {
+            if !self.running.contains_key(&pid)
+                && condition(Environment::of(pid).value(strays::ATTEMPT))
+            {
+                // Its id cannot be reused before we reap it, but it may have ended by itself.
+                let _ = sys::kill(pid, signal);
+            }
+        }
+    }
+}
+
+impl Job {
+    fn report(&self, id: &str) -> Report {
+        match self {
+            Self::Running(running) => Report::Started {
+                id: id.to_owned(),
+                pid: running.pid.unsigned_abs(),
+                at_ms: running.started_ms,
+            },
+            Self::Ended(report) => report.clone(),
+        }
+    }
+}
+
+impl Running {
+    fn exit(&self, reaped: &sys::Reaped, note: Option<Note>) -> Exit {
+        let status = match note {
+            Some(Note::Signalled { signal, .. }) => Status::Signal(signal),
+            _ if libc::WIFSIGNALED(reaped.status) => Status::Signal(libc::WTERMSIG(reaped.status)),
+            _ => Status::Code(libc::WEXITSTATUS(reaped.status)),
+        };
+        Exit {
+            status,
+            started_ms: self.started_ms,
+            ended_ms: now_ms(),
+            utime_us: micros(reaped.usage.ru_utime),
+            stime_us: micros(reaped.usage.ru_stime),
+            max_rss_bytes: reaped.usage.ru_maxrss.unsigned_abs() * 1024,
+            killed: self.killed,
+        }
+    }
+}
+
+fn micros(time: libc::timeval) -> u64 {
+    time.tv_sec.unsigned_abs() * 1_000_000 + time.tv_usec.unsigned_abs()
+}
+
+/// Unix time in milliseconds.
+fn now_ms() -> u64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,5 @@
+//! The spawner as a process.
+
+mod isolation;
+mod life;
+mod support;
