@@ -58,10 +58,10 @@ impl Env {
     /// Pays for `bytes` of text before they are made. Text costs steps as well, as someone has
     /// to read it.
     pub(crate) fn produce(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.burn(bytes / 64)?;
         let left = self.bytes.checked_sub(bytes as u64);
         self.bytes = left.unwrap_or(0);
-        left.map(drop).ok_or(Fault::OutputTooLarge)
+        left.ok_or(Fault::OutputTooLarge)?;
+        self.burn(bytes / 64)
     }
 
     /// The next value of the seeded sequence (SplitMix64): evaluations that draw more than once

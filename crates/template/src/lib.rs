@@ -21,7 +21,7 @@ mod scope;
 mod sprig;
 mod text;
 mod value;
-//W mod when;
+mod when;
 
 pub use env::{DEFAULT_FUEL, Env, MAX_DEPTH, MAX_NODES, MAX_OUTPUT_BYTES};
 pub use error::{Error, Result};
@@ -30,4 +30,4 @@ pub use json::to_go_json;
 pub use jsonpath::JsonPath;
 pub use scope::{Lookup, MapScope, Scope};
 pub use text::Text;
-//W pub use when::When;
+pub use when::When;

@@ -152,9 +152,8 @@ mod tests {
 
     #[test]
     fn bad_and_huge_patterns_are_refused() {
-        for pattern in ["(", "a{2", "[a", r"a\", "(?:a{1000}){1000}"] {
-            let result = compile(pattern, &mut Env::new(0, 0));
-            assert_eq!(result.is_err(), pattern != "a{2", "{pattern}");
+        for pattern in ["(", "[a", r"a\", "a**b(", "(?:a{1000}){1000}"] {
+            assert!(compile(pattern, &mut Env::new(0, 0)).is_err(), "{pattern}");
         }
     }
 

@@ -22,7 +22,11 @@ pub struct Text {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
-    Literal(String),
+    Literal {
+        /// Byte offset in the text.
+        at: usize,
+        text: String,
+    },
     Tag(Tag),
     Expression {
         /// Byte offset of the expression in the text.
@@ -35,6 +39,8 @@ pub(crate) enum Part {
 /// The name between braces, which may itself have tags in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Tag {
+    /// Byte offset of its braces in the text.
+    at: usize,
     parts: Vec<Part>,
 }
 
@@ -52,7 +58,7 @@ impl Text {
     pub fn as_literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
-            [Part::Literal(text)] => Some(text),
+            [Part::Literal { text, .. }] => Some(text),
             _ => None,
         }
     }
@@ -84,7 +90,7 @@ impl Text {
 fn names(parts: &[Part], found: &mut BTreeSet<String>) {
     for part in parts {
         match part {
-            Part::Literal(_) => {}
+            Part::Literal { .. } => {}
             Part::Expression { expr, .. } => found.extend(expr.names()),
             Part::Tag(tag) => {
                 found.extend(tag.known_name());
@@ -105,10 +111,18 @@ fn render(parts: &[Part], scope: &dyn Scope, env: &mut Env) -> Result<String> {
 }
 
 impl Part {
+    /// Byte offset in the text.
+    pub(crate) fn at(&self) -> usize {
+        match self {
+            Self::Literal { at, .. } | Self::Expression { at, .. } => *at,
+            Self::Tag(tag) => tag.at,
+        }
+    }
+
     /// What stands in place of this part.
     pub(crate) fn render(&self, scope: &dyn Scope, env: &mut Env) -> Result<String> {
         match self {
-            Self::Literal(text) => Ok(text.clone()),
+            Self::Literal { text, .. } => Ok(text.clone()),
             Self::Tag(tag) => tag.render(scope, env),
             Self::Expression { at, source, expr } => {
                 let value = expr.value(scope, env).map_err(|error| error.shifted(*at))?;
@@ -133,7 +147,7 @@ fn insert(value: &Value, env: &mut Env) -> Result<String> {
 impl Tag {
     /// The whole name, or the segments before the first inner tag.
     fn known_name(&self) -> Option<String> {
-        let Some(Part::Literal(first)) = self.parts.first() else { return None };
+        let Some(Part::Literal { text: first, .. }) = self.parts.first() else { return None };
         let known = match self.parts.len() {
             1 => Some(first.as_str()),
             _ => first.rsplit_once('.').map(|(known, _)| known),
@@ -168,28 +182,29 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// The parts of the text. Open tags are on a stack; those never closed become text.
     fn text(mut self) -> Result<Vec<Part>> {
-        let mut stack: Vec<Vec<Part>> = vec![Vec::new()];
+        let mut stack = vec![Open { at: 0, parts: Vec::new() }];
         while self.at < self.source.len() {
             let rest = self.rest();
             let open = rest.find("{{");
             let close = if stack.len() > 1 { rest.find("}}") } else { None };
             let next = [open, close].into_iter().flatten().min().unwrap_or(rest.len());
-            self.at += next;
-            push(&mut stack, Part::Literal(rest.get(..next).unwrap_or("").to_owned()));
-            if self.at == self.source.len() {
+            let text = rest.get(..next).unwrap_or("").to_owned();
+            push(&mut stack, Part::Literal { at: self.at, text });
+            let at = self.at + next;
+            self.at = at + 2;
+            if next == rest.len() {
                 break;
-            }
-            self.at += 2;
-            if close == Some(next) {
-                let parts = stack.pop().unwrap_or_default();
-                push(&mut stack, Part::Tag(Tag { parts }));
+            } else if close == Some(next) {
+                let open = stack.pop();
+                let tag = open.map(|Open { at, parts }| Part::Tag(Tag { at, parts }));
+                tag.into_iter().for_each(|tag| push(&mut stack, tag));
             } else if let Some(expression) = self.expression()? {
                 push(&mut stack, expression);
             } else if stack.len() > MAX_DEPTH {
                 let message = format!("tags nested deeper than {MAX_DEPTH} levels");
-                return Err(Error::Syntax { at: self.at, message });
+                return Err(Error::Syntax { at, message });
             } else {
-                stack.push(Vec::new());
+                stack.push(Open { at, parts: Vec::new() });
             }
         }
         Ok(flatten(stack))
@@ -221,29 +236,41 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Adds a part to the innermost open tag. Neighbouring literals become one.
-fn push(stack: &mut [Vec<Part>], part: Part) {
-    let Some(parts) = stack.last_mut() else { return };
+/// A tag that is not closed yet; the bottom one is the text.
+struct Open {
+    /// Byte offset of its braces.
+    at: usize,
+    parts: Vec<Part>,
+}
+
+/// Adds a part to the innermost open tag.
+fn push(stack: &mut [Open], part: Part) {
+    if let Some(open) = stack.last_mut() {
+        append(&mut open.parts, part);
+    }
+}
+
+/// Adds a part at the end. Neighbouring literals become one.
+fn append(parts: &mut Vec<Part>, part: Part) {
     match (parts.last_mut(), part) {
-        (_, Part::Literal(text)) if text.is_empty() => {}
-        (Some(Part::Literal(before)), Part::Literal(text)) => before.push_str(&text),
+        (_, Part::Literal { text, .. }) if text.is_empty() => {}
+        (Some(Part::Literal { text: before, .. }), Part::Literal { text, .. }) => {
+            before.push_str(&text);
+        }
         (_, part) => parts.push(part),
     }
 }
 
 /// The parts of all open tags, their braces being text.
-fn flatten(stack: Vec<Vec<Part>>) -> Vec<Part> {
-    let mut flat = [Vec::new()];
-    for (level, parts) in stack.into_iter().enumerate() {
+fn flatten(stack: Vec<Open>) -> Vec<Part> {
+    let mut flat = Vec::new();
+    for (level, open) in stack.into_iter().enumerate() {
         if level > 0 {
-            push(&mut flat, Part::Literal("{{".to_owned()));
+            append(&mut flat, Part::Literal { at: open.at, text: "{{".to_owned() });
         }
-        for part in parts {
-            push(&mut flat, part);
-        }
+        open.parts.into_iter().for_each(|part| append(&mut flat, part));
     }
-    let [parts] = flat;
-    parts
+    flat
 }
 
 #[cfg(test)]

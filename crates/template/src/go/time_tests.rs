@@ -33,8 +33,8 @@ fn layouts_format_as_in_go() {
 #[test]
 fn zones_have_their_names_and_offsets() {
     let time = sample().with_time_zone(zone("America/New_York").unwrap());
-    assert_eq!(format("15:04 MST -0700", &time), "23:04 EST -0500");
-    assert_eq!(format(RFC3339, &time), "2024-02-02T23:05:06-05:00".replace(":05:06", ":05:06"));
+    assert_eq!(format("15:04 MST -0700", &time), "23:05 EST -0500");
+    assert_eq!(format(RFC3339, &time), "2024-02-02T23:05:06-05:00");
     assert!(zone("Mars/Base").is_none());
 }
 

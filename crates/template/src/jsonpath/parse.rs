@@ -8,6 +8,9 @@ use crate::value::Value;
 
 /// Parses a whole path.
 pub(super) fn path(source: &str) -> Result<JsonPath> {
+    if source.trim() == "." {
+        return Ok(JsonPath { steps: Vec::new() });
+    }
     let mut parser = Parser { source, at: 0, level: 0 };
     parser.blanks();
     parser.take("$");
@@ -65,9 +68,6 @@ impl<'a> Parser<'a> {
             } else if self.take(".") {
                 if self.rest().starts_with('[') {
                     continue;
-                }
-                if self.rest().is_empty() && steps.is_empty() {
-                    return Ok(steps);
                 }
                 steps.push(self.member()?);
             } else if self.take("[") {

@@ -16,6 +16,7 @@ fn document() -> serde_json::Value {
 fn paths_lead_to_their_values() {
     let cases = [
         ("$", json!([document()])),
+        (".", json!([document()])),
         ("$.a.b", json!([1])),
         (".a.b", json!([1])),
         ("a.b", json!([1])),
@@ -91,7 +92,7 @@ fn templates_of_kubectl_give_text() {
 
 #[test]
 fn repeated_descent_runs_out_of_fuel() {
-    let path = JsonPath::parse(&"$..*".repeat(20)).unwrap();
+    let path = JsonPath::parse(&"..*".repeat(20)).unwrap();
     let wide = json!([[[[1, 2, 3], [1, 2, 3]], [[1, 2, 3]]], [[[1], [2]]]]);
     let wider = json!(vec![wide; 30]);
     let deep = json!([[wider.clone(), wider]]);

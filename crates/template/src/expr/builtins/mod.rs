@@ -1,12 +1,12 @@
 //! The functions of expr-lang and those that Argo adds.
 
 mod bits;
-mod codec;
+pub(crate) mod codec;
 mod dates;
-mod lists;
+pub(crate) mod lists;
 mod maps;
 mod numbers;
-mod strings;
+pub(crate) mod strings;
 
 pub(crate) use lists::sorted;
 

@@ -171,6 +171,6 @@ fn functions_on_times() {
         ("timezone('Mars/Base')", 0),
         ("duration('1x')", 0),
         ("now().Nope()", 6),
-        ("now() + duration('2562047h') * 100000", 6),
+        ("now().AddDate(99999, 0, 0)", 6),
     ]);
 }

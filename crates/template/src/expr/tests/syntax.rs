@@ -126,9 +126,10 @@ fn members_indexes_and_slices() {
         ("{a: 1}.b", json!(null)),
         ("{a: nil}.a?.b.c", json!(null)),
         ("{a: nil}?.a?.b", json!(null)),
-        ("nil?.a", json!(null)),
-        ("nil?.[0]", json!(null)),
-        ("[{not: 1, matches: 2}][0].matches", json!(2)),
+        ("(nil)?.a", json!(null)),
+        ("{a: nil}.a?.[0]", json!(null)),
+        ("{'matches': 2}.matches", json!(2)),
+        ("{'not': 1}?.not", json!(1)),
         ("people[0].name", json!("Ann")),
         ("people[n - 2]['name']", json!("Bob")),
     ]);
