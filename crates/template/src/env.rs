@@ -1,5 +1,7 @@
 //! What an evaluation may know of the outside, and how much it may do.
 
+use regex::Regex;
+
 use crate::error::Fault;
 
 /// Steps an evaluation may take unless the caller says otherwise: one a syntax node visited or
@@ -9,11 +11,17 @@ pub const DEFAULT_FUEL: u64 = 1_000_000;
 /// Bytes of text one [`Env`] may produce, intermediate results included.
 pub const MAX_OUTPUT_BYTES: u64 = 16 << 20;
 
-/// Levels of nesting of a source and of a value. JSON readers stop at 128.
+/// Levels of nesting of a value, and operators in a row of a source. JSON readers stop at 128.
 pub const MAX_DEPTH: usize = 160;
+
+/// Levels of brackets, prefixes and tags in a source. A parser takes up to ten frames a level.
+pub const MAX_NESTING: usize = 64;
 
 /// Members of one value on all levels, 16 bytes of text counting as one.
 pub(crate) const MAX_WEIGHT: usize = 2_000_000;
+
+/// Compiled patterns that an environment keeps, as a closure uses the same one for every item.
+const MAX_PATTERNS: usize = 16;
 
 /// Syntax nodes of one expression (the limit of expr-lang).
 pub const MAX_NODES: usize = 10_000;
@@ -28,12 +36,20 @@ pub struct Env {
     fuel: u64,
     bytes: u64,
     draws: u64,
+    patterns: Vec<(String, Regex)>,
 }
 
 impl Env {
     /// An environment at `now_ms` (Unix milliseconds) with the default bounds.
     pub fn new(now_ms: i64, seed: u64) -> Self {
-        Self { now_ms, seed, fuel: DEFAULT_FUEL, bytes: MAX_OUTPUT_BYTES, draws: 0 }
+        Self {
+            now_ms,
+            seed,
+            fuel: DEFAULT_FUEL,
+            bytes: MAX_OUTPUT_BYTES,
+            draws: 0,
+            patterns: Vec::new(),
+        }
     }
 
     /// The same with another bound on steps.
@@ -62,6 +78,20 @@ impl Env {
         self.bytes = left.unwrap_or(0);
         left.ok_or(Fault::OutputTooLarge)?;
         self.burn(bytes / 64)
+    }
+
+    /// A pattern that was compiled before.
+    pub(crate) fn pattern(&self, source: &str) -> Option<Regex> {
+        let (_, regex) = self.patterns.iter().find(|(own, _)| own == source)?;
+        Some(regex.clone())
+    }
+
+    /// Keeps a compiled pattern, in place of the oldest if there are many.
+    pub(crate) fn keep_pattern(&mut self, source: &str, regex: &Regex) {
+        if self.patterns.len() >= MAX_PATTERNS {
+            self.patterns.remove(0);
+        }
+        self.patterns.push((source.to_owned(), regex.clone()));
     }
 
     /// The next value of the seeded sequence (SplitMix64): evaluations that draw more than once

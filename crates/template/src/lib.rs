@@ -23,7 +23,7 @@ mod text;
 mod value;
 mod when;
 
-pub use env::{DEFAULT_FUEL, Env, MAX_DEPTH, MAX_NODES, MAX_OUTPUT_BYTES};
+pub use env::{DEFAULT_FUEL, Env, MAX_DEPTH, MAX_NESTING, MAX_NODES, MAX_OUTPUT_BYTES};
 pub use error::{Error, Result};
 pub use expr::Expr;
 pub use json::to_go_json;

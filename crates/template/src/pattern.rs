@@ -6,18 +6,28 @@ use crate::env::Env;
 use crate::error::Fault;
 
 /// Bytes a compiled pattern may take.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
+const MAX_PATTERN_BYTES: usize = 1 << 18;
+
+/// Steps that compiling costs, and those for each byte of the pattern.
+const COMPILE_STEPS: usize = 1_000;
+const COMPILE_STEPS_PER_BYTE: usize = 16;
 
 /// Compiles `pattern`, which Go's `regexp` would accept.
 ///
 /// # Errors
 /// If it is not a pattern, or too large a one, or fuel is out.
 pub(crate) fn compile(pattern: &str, env: &mut Env) -> Result<Regex, Fault> {
-    env.burn(pattern.len())?;
-    RegexBuilder::new(&translate(pattern))
+    env.burn(1)?;
+    if let Some(known) = env.pattern(pattern) {
+        return Ok(known);
+    }
+    env.burn(COMPILE_STEPS + COMPILE_STEPS_PER_BYTE * pattern.len())?;
+    let regex = RegexBuilder::new(&translate(pattern))
         .size_limit(MAX_PATTERN_BYTES)
         .build()
-        .map_err(|error| Fault::Message(format!("error parsing regexp {pattern:?}: {error}")))
+        .map_err(|error| format!("error parsing regexp {pattern:?}: {error}"))?;
+    env.keep_pattern(pattern, &regex);
+    Ok(regex)
 }
 
 /// Whether `pattern` matches anywhere in `text`.
@@ -155,6 +165,15 @@ mod tests {
         for pattern in ["(", "[a", r"a\", "a**b(", "(?:a{1000}){1000}"] {
             assert!(compile(pattern, &mut Env::new(0, 0)).is_err(), "{pattern}");
         }
+    }
+
+    #[test]
+    fn a_pattern_is_compiled_once() {
+        let mut env = Env::new(0, 0).with_fuel(2_000);
+        for _ in 0..100 {
+            assert!(matches("^a.b$", "axb", &mut env).unwrap());
+        }
+        assert!(matches("^another$", "", &mut env).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::env::{Env, MAX_DEPTH};
+use crate::env::{Env, MAX_NESTING};
 use crate::error::{Error, Result};
 use crate::expr::Expr;
 use crate::json;
@@ -49,7 +49,7 @@ impl Text {
     ///
     /// # Errors
     /// [`Error::Syntax`] for an expression that is none, or tags nested deeper than
-    /// [`MAX_DEPTH`].
+    /// [`MAX_NESTING`].
     pub fn parse(source: &str) -> Result<Self> {
         Parser { source, at: 0 }.text().map(|parts| Self { parts })
     }
@@ -200,8 +200,8 @@ impl<'a> Parser<'a> {
                 tag.into_iter().for_each(|tag| push(&mut stack, tag));
             } else if let Some(expression) = self.expression()? {
                 push(&mut stack, expression);
-            } else if stack.len() > MAX_DEPTH {
-                let message = format!("tags nested deeper than {MAX_DEPTH} levels");
+            } else if stack.len() > MAX_NESTING {
+                let message = format!("tags nested deeper than {MAX_NESTING} levels");
                 return Err(Error::Syntax { at, message });
             } else {
                 stack.push(Open { at, parts: Vec::new() });

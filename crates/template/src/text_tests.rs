@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -81,7 +82,10 @@ fn names_without_a_value_are_errors_that_name_them() {
     let unresolved = |name: &str| Error::Unresolved { name: name.to_owned() };
     assert_eq!(render("{{nope}}"), Err(unresolved("nope")));
     assert_eq!(render("a {{ steps.x.ip }} b"), Err(unresolved("steps.x.ip")));
-    assert_eq!(render("{{inputs.parameters.{{item.os}}}}"), Err(unresolved("inputs.parameters.debian")));
+    assert_eq!(
+        render("{{inputs.parameters.{{item.os}}}}"),
+        Err(unresolved("inputs.parameters.debian"))
+    );
     assert_eq!(render("{{=steps.x.ip}}"), Err(unresolved("steps.x.ip")));
     assert_eq!(
         render("{{steps.skipped.outputs.result}}"),
@@ -121,4 +125,19 @@ fn hostile_texts_are_refused_in_bounded_time() {
     assert!(matches!(Text::parse(&deep), Err(Error::Syntax { .. })));
     let long = format!("{{{{={}", "}}".repeat(100_000));
     assert!(Text::parse(&long).is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_parser_panic(source in "[{}= a-z.'é]{0,40}") {
+        if let Ok(text) = Text::parse(&source) {
+            drop(text.names());
+            drop(text.render(&scope(), &mut Env::new(0, 0)));
+        }
+    }
+
+    #[test]
+    fn a_text_without_opening_braces_is_kept(source in "[^{]{0,40}") {
+        prop_assert_eq!(render(&source), Ok(source));
+    }
 }

@@ -88,9 +88,7 @@ impl Value {
     ///
     /// # Errors
     /// If it would be over [`MAX_WEIGHT`].
-    pub(crate) fn texts<T: AsRef<str>>(
-        items: impl IntoIterator<Item = T>,
-    ) -> Result<Self, Fault> {
+    pub(crate) fn texts<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> Result<Self, Fault> {
         Self::list(items.into_iter().map(Self::str).collect())
     }
 
@@ -193,9 +191,8 @@ impl Value {
                 list.items.iter().map(Self::to_json).collect::<Result<Vec<_>, _>>()?.into()
             }
             Self::Map(map) => {
-                let entry = |(key, value): (&Arc<str>, &Self)| {
-                    Ok((key.to_string(), value.to_json()?))
-                };
+                let entry =
+                    |(key, value): (&Arc<str>, &Self)| Ok((key.to_string(), value.to_json()?));
                 serde_json::Value::Object(
                     map.entries.iter().map(entry).collect::<Result<_, Fault>>()?,
                 )

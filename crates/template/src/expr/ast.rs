@@ -23,18 +23,46 @@ pub(crate) enum Kind {
     Unary(Unary, Box<Node>),
     Binary(Binary, Box<Node>, Box<Node>),
     /// `a < b <= c`: every operand is evaluated once.
-    Comparison { first: Box<Node>, rest: Vec<(Binary, Node)> },
+    Comparison {
+        first: Box<Node>,
+        rest: Vec<(Binary, Node)>,
+    },
     Conditional(Box<[Node; 3]>),
     List(Vec<Node>),
     Map(Vec<(Node, Node)>),
-    Member { object: Box<Node>, key: Box<Node>, optional: bool },
-    Slice { object: Box<Node>, from: Option<Box<Node>>, to: Option<Box<Node>> },
-    Call { function: &'static Function, args: Vec<Node> },
+    Member {
+        object: Box<Node>,
+        key: Box<Node>,
+        optional: bool,
+    },
+    Slice {
+        object: Box<Node>,
+        from: Option<Box<Node>>,
+        to: Option<Box<Node>>,
+    },
+    Call {
+        function: &'static Function,
+        args: Vec<Node>,
+    },
     /// A method of a time, a duration or a version: `t.Year()`.
-    Method { object: Box<Node>, name: Arc<str>, args: Vec<Node>, optional: bool },
+    Method {
+        object: Box<Node>,
+        name: Arc<str>,
+        args: Vec<Node>,
+        optional: bool,
+    },
     /// A builtin with a closure: list, closure, last argument.
-    Fold { fold: Fold, list: Box<Node>, body: Option<Box<Node>>, last: Option<Box<Node>> },
-    Let { name: Arc<str>, value: Box<Node>, body: Box<Node> },
+    Fold {
+        fold: Fold,
+        list: Box<Node>,
+        body: Option<Box<Node>>,
+        last: Option<Box<Node>>,
+    },
+    Let {
+        name: Arc<str>,
+        value: Box<Node>,
+        body: Box<Node>,
+    },
     Sequence(Vec<Node>),
 }
 
@@ -152,9 +180,7 @@ pub(crate) fn children(kind: &Kind) -> Vec<&Node> {
             std::iter::once(object.as_ref()).chain(bounds).collect()
         }
         Kind::Call { args, .. } => args.iter().collect(),
-        Kind::Method { object, args, .. } => {
-            std::iter::once(object.as_ref()).chain(args).collect()
-        }
+        Kind::Method { object, args, .. } => std::iter::once(object.as_ref()).chain(args).collect(),
         Kind::Fold { list, body, last, .. } => {
             let rest = [body, last].into_iter().flatten().map(AsRef::as_ref);
             std::iter::once(list.as_ref()).chain(rest).collect()

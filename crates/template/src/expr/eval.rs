@@ -68,9 +68,7 @@ impl<'a> Evaluator<'a> {
                 self.bound.pop();
                 result
             }
-            Kind::Sequence(nodes) => {
-                nodes.iter().try_fold(Value::Nil, |_, node| self.eval(node))
-            }
+            Kind::Sequence(nodes) => nodes.iter().try_fold(Value::Nil, |_, node| self.eval(node)),
         }
     }
 
@@ -148,8 +146,7 @@ impl<'a> Evaluator<'a> {
         let mut left = self.eval(first)?;
         for (op, right) in rest {
             let right = self.eval(right)?;
-            let holds =
-                ops::binary(*op, &left, &right, self.env).map_err(|fault| fault.at(at))?;
+            let holds = ops::binary(*op, &left, &right, self.env).map_err(|fault| fault.at(at))?;
             if matches!(holds, Value::Bool(false)) {
                 return Ok(holds);
             }

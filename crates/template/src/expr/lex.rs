@@ -12,7 +12,17 @@ const SYMBOLS: [&str; 32] = [
 
 /// Words that are operators. They may still name a member after a dot.
 const WORDS: [&str; 11] = [
-    "not", "in", "or", "and", "matches", "contains", "startsWith", "endsWith", "let", "if", "else",
+    "not",
+    "in",
+    "or",
+    "and",
+    "matches",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "let",
+    "if",
+    "else",
 ];
 
 /// A token with the bytes it takes in the source.
@@ -122,7 +132,8 @@ impl<'a> Lexer<'a> {
     fn symbol(&mut self, first: char) -> Result<TokenKind> {
         let rest = self.rest();
         let symbol = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
-        let symbol = symbol.ok_or_else(|| self.error(format!("unrecognized character {first:?}")))?;
+        let symbol =
+            symbol.ok_or_else(|| self.error(format!("unrecognized character {first:?}")))?;
         self.at += symbol.len();
         Ok(TokenKind::Op(symbol))
     }

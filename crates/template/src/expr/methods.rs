@@ -81,9 +81,7 @@ fn of_duration(nanos: i64, name: &str, args: &[Value]) -> Result<Option<Value>, 
         ("String", []) => Value::str(go::duration::format(nanos)),
         ("Abs", []) => Value::Duration(nanos.saturating_abs()),
         ("Round", [Value::Duration(unit)]) => Value::Duration(round(nanos, *unit)),
-        ("Truncate", [Value::Duration(unit)]) if *unit > 0 => {
-            Value::Duration(nanos - nanos % unit)
-        }
+        ("Truncate", [Value::Duration(unit)]) if *unit > 0 => Value::Duration(nanos - nanos % unit),
         _ => return Ok(None),
     };
     Ok(Some(value))

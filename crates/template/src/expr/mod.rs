@@ -33,7 +33,7 @@ impl Expr {
     ///
     /// # Errors
     /// [`crate::Error::Syntax`] with the byte offset of what does not fit. The bounds on size and
-    /// depth are [`crate::MAX_NODES`] and [`crate::MAX_DEPTH`].
+    /// depth are [`crate::MAX_NODES`], [`crate::MAX_NESTING`] and [`crate::MAX_DEPTH`].
     pub fn parse(source: &str) -> Result<Self> {
         Ok(Self { root: parse::parse(source)? })
     }

@@ -39,9 +39,11 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
         }
         (Value::Map(left), Value::Map(right)) => {
             left.entries.len() == right.entries.len()
-                && left.entries.iter().zip(&right.entries).all(|(left, right)| {
-                    left.0 == right.0 && equal(left.1, right.1)
-                })
+                && left
+                    .entries
+                    .iter()
+                    .zip(&right.entries)
+                    .all(|(left, right)| left.0 == right.0 && equal(left.1, right.1))
         }
         _ => matches!((left.number(), right.number()), (Some(left), Some(right)) if left == right),
     }
@@ -68,7 +70,11 @@ pub(super) fn unary(op: Unary, operand: &Value) -> Result<Value, Fault> {
         (Unary::Minus, Value::Duration(nanos)) => Ok(Value::Duration(nanos.wrapping_neg())),
         (Unary::Plus, Value::Int(_) | Value::Float(_)) => Ok(operand.clone()),
         _ => {
-            let sign = ["not", "-", "+"][op as usize];
+            let sign = match op {
+                Unary::Not => "not",
+                Unary::Minus => "-",
+                Unary::Plus => "+",
+            };
             Err(format!("operator {sign} is not defined on {}", operand.kind()).into())
         }
     }
@@ -194,9 +200,8 @@ fn add(left: &Value, right: &Value, env: &mut Env) -> Result<Value, Fault> {
         (Value::Duration(left), Value::Duration(right)) => {
             Ok(Value::Duration(left.wrapping_add(*right)))
         }
-        (Value::Time(time), Value::Duration(nanos)) | (Value::Duration(nanos), Value::Time(time)) => {
-            shift(time, *nanos)
-        }
+        (Value::Time(time), Value::Duration(nanos))
+        | (Value::Duration(nanos), Value::Time(time)) => shift(time, *nanos),
         _ => floats("+", left, right, |left, right| left + right),
     }
 }
@@ -241,12 +246,7 @@ pub(crate) fn since(later: &ZonedDateTime, earlier: &ZonedDateTime) -> Value {
     Value::Duration(i64::try_from(nanos).unwrap_or(bound))
 }
 
-fn floats(
-    op: &str,
-    left: &Value,
-    right: &Value,
-    run: fn(f64, f64) -> f64,
-) -> Result<Value, Fault> {
+fn floats(op: &str, left: &Value, right: &Value, run: fn(f64, f64) -> f64) -> Result<Value, Fault> {
     match (left.number(), right.number()) {
         (Some(left), Some(right)) => Ok(Value::Float(run(left, right))),
         _ => Err(mismatch(op, left, right)),
@@ -256,7 +256,8 @@ fn floats(
 fn multiply(left: &Value, right: &Value) -> Result<Value, Fault> {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => Ok(Value::Int(left.wrapping_mul(*right))),
-        (Value::Duration(nanos), Value::Int(times)) | (Value::Int(times), Value::Duration(nanos)) => {
+        (Value::Duration(nanos), Value::Int(times))
+        | (Value::Int(times), Value::Duration(nanos)) => {
             Ok(Value::Duration(nanos.wrapping_mul(*times)))
         }
         (Value::Duration(nanos), Value::Float(times))
@@ -315,9 +316,8 @@ pub(crate) fn place(index: i64, len: usize) -> Option<usize> {
 
 /// The value of `object[key]` or `object.key`. A key that a map lacks gives nil.
 pub(crate) fn member(object: &Value, key: &Value) -> Result<Value, Fault> {
-    let out_of_range = |index, len| {
-        Fault::Message(format!("index out of range: {index} (array length is {len})"))
-    };
+    let out_of_range =
+        |index, len| Fault::Message(format!("index out of range: {index} (array length is {len})"));
     match (object, key) {
         (Value::Map(map), Value::Str(key)) => {
             Ok(map.entries.get(key).cloned().unwrap_or(Value::Nil))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ast::{Binary, Fold, Kind, Node, Unary, children};
 use super::builtins;
 use super::lex::{Token, TokenKind, tokens};
-use crate::env::{MAX_DEPTH, MAX_NODES};
+use crate::env::{MAX_DEPTH, MAX_NESTING, MAX_NODES};
 use crate::error::{Error, Result};
 use crate::value::Value;
 
@@ -14,14 +14,8 @@ use crate::value::Value;
 /// # Errors
 /// [`Error::Syntax`] with the byte offset of the first token that does not fit.
 pub(super) fn parse(source: &str) -> Result<Node> {
-    let mut parser = Parser {
-        source,
-        tokens: tokens(source)?,
-        next: 0,
-        nodes: 0,
-        level: 0,
-        closures: 0,
-    };
+    let mut parser =
+        Parser { source, tokens: tokens(source)?, next: 0, nodes: 0, level: 0, closures: 0 };
     let node = parser.sequence()?;
     match parser.kind() {
         TokenKind::End => Ok(node),
@@ -109,7 +103,7 @@ impl Parser<'_> {
             return Err(Error::Syntax { at, message: format!("more than {MAX_NODES} nodes") });
         }
         if depth > MAX_DEPTH {
-            return Err(Error::Syntax { at, message: too_deep() });
+            return Err(Error::Syntax { at, message: too_deep(MAX_DEPTH) });
         }
         Ok(Node { at, depth, kind })
     }
@@ -131,8 +125,8 @@ impl Parser<'_> {
     /// An expression whose operators bind at least as tightly as `least`.
     pub(super) fn expression(&mut self, least: u16) -> Result<Node> {
         self.level += 1;
-        if self.level > MAX_DEPTH {
-            return Err(self.error(too_deep()));
+        if self.level > MAX_NESTING {
+            return Err(self.error(too_deep(MAX_NESTING)));
         }
         let node = self.expression_inside(least);
         self.level -= 1;
@@ -324,8 +318,8 @@ impl Parser<'_> {
     }
 }
 
-fn too_deep() -> String {
-    format!("nested deeper than {MAX_DEPTH} levels")
+fn too_deep(levels: usize) -> String {
+    format!("nested deeper than {levels} levels")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

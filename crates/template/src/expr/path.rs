@@ -56,4 +56,3 @@ fn collect<'a>(node: &'a Node, bound: &mut Vec<&'a Arc<str>>, found: &mut BTreeS
         collect(child, bound, found);
     }
 }
-

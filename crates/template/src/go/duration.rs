@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn other_texts_are_not_durations() {
-        for text in ["", "3", "-", "s", ".", "-.", ".s", "+.s", "1d", "9223372036854775808ns", "1 s"]
+        for text in
+            ["", "3", "-", "s", ".", "-.", ".s", "+.s", "1d", "9223372036854775808ns", "1 s"]
         {
             assert!(parse(text).is_err(), "{text}");
         }

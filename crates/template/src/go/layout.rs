@@ -71,8 +71,13 @@ const FIXED: [(&str, Element); 22] = [
     ("Jan", Element::Month),
 ];
 
-const OFFSETS: [(&str, bool, u8); 5] =
-    [("070000", false, 3), ("07:00:00", true, 3), ("0700", false, 2), ("07:00", true, 2), ("07", false, 1)];
+const OFFSETS: [(&str, bool, u8); 5] = [
+    ("070000", false, 3),
+    ("07:00:00", true, 3),
+    ("0700", false, 2),
+    ("07:00", true, 2),
+    ("07", false, 1),
+];
 
 /// Splits a layout at its first element: the text before, the element, the layout after.
 pub(super) fn next(layout: &str) -> Option<(&str, Element, &str)> {
@@ -90,9 +95,9 @@ pub(super) fn next(layout: &str) -> Option<(&str, Element, &str)> {
 /// The element that `rest` starts with, and its length.
 fn element(rest: &str) -> Option<(Element, usize)> {
     if let Some((name, element)) = FIXED.into_iter().find(|(name, _)| rest.starts_with(name)) {
-        let word = rest.strip_prefix(name).is_some_and(|after| {
-            after.starts_with(|c: char| c.is_ascii_lowercase())
-        });
+        let word = rest
+            .strip_prefix(name)
+            .is_some_and(|after| after.starts_with(|c: char| c.is_ascii_lowercase()));
         // `Janet` is no month.
         return (!(word && element == Element::Month)).then_some((element, name.len()));
     }

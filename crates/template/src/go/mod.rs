@@ -2,6 +2,7 @@
 
 pub mod duration;
 mod layout;
+mod reader;
 pub mod time;
 
 /// A float as Go's `%v` prints it: the shortest digits that read back the same, in scientific

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 /// 2024-02-03 04:05:06.070809 UTC, a Saturday.
@@ -70,9 +72,22 @@ fn texts_parse_as_in_go() {
 fn strftime_letters_are_those_of_argo() {
     let unix_ms = sample().timestamp().as_millisecond();
     let cases = [
-        ('Y', "2024"), ('y', "24"), ('m', "02"), ('d', "03"), ('H', "04"), ('I', "04"),
-        ('M', "05"), ('S', "06"), ('L', ".070"), ('B', "February"), ('b', "Feb"),
-        ('A', "Saturday"), ('a', "Sat"), ('p', "AM"), ('Z', "UTC"), ('z', "+0000"),
+        ('Y', "2024"),
+        ('y', "24"),
+        ('m', "02"),
+        ('d', "03"),
+        ('H', "04"),
+        ('I', "04"),
+        ('M', "05"),
+        ('S', "06"),
+        ('L', ".070"),
+        ('B', "February"),
+        ('b', "Feb"),
+        ('A', "Saturday"),
+        ('a', "Sat"),
+        ('p', "AM"),
+        ('Z', "UTC"),
+        ('z', "+0000"),
     ];
     for (letter, expected) in cases {
         assert_eq!(strftime_letter_ms(letter, unix_ms).as_deref(), Some(expected), "{letter}");
@@ -85,4 +100,18 @@ fn milliseconds_go_both_ways() {
     assert_eq!(parse_ms(RFC3339, "1970-01-01T00:00:01.5Z").unwrap(), 1500);
     assert_eq!(format_ms(RFC3339, 1500), "1970-01-01T00:00:01Z");
     assert_eq!(format_ms("2006", i64::MAX), "9999");
+}
+
+proptest! {
+    #[test]
+    fn what_a_full_layout_writes_it_reads(unix_ms in -62_000_000_000_000_i64..253_000_000_000_000) {
+        prop_assert_eq!(parse_ms(RFC3339_NANO, &format_ms(RFC3339_NANO, unix_ms)), Ok(unix_ms));
+    }
+
+    #[test]
+    fn no_layout_or_text_panics(layout in "[0-9A-Za-z_ .,:Zé+-]{0,30}", text in ".{0,30}") {
+        drop(parse_ms(&layout, &text));
+        drop(format_ms(&layout, 0));
+        drop(crate::go::duration::parse(&text));
+    }
 }

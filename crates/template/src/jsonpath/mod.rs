@@ -24,7 +24,11 @@ pub struct JsonPath {
 enum Step {
     Key(String),
     Index(i64),
-    Slice { from: Option<i64>, to: Option<i64>, step: i64 },
+    Slice {
+        from: Option<i64>,
+        to: Option<i64>,
+        step: i64,
+    },
     All,
     /// Several keys, indexes or slices.
     Union(Vec<Step>),
@@ -69,11 +73,7 @@ impl JsonPath {
     /// # Errors
     /// [`crate::Error::Syntax`] for a template that is none; [`crate::Error::Evaluation`] for a
     /// key that the document lacks.
-    pub fn render(
-        template: &str,
-        document: &serde_json::Value,
-        env: &mut Env,
-    ) -> Result<String> {
+    pub fn render(template: &str, document: &serde_json::Value, env: &mut Env) -> Result<String> {
         template::render(template, document, env)
     }
 

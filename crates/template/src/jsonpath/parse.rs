@@ -2,7 +2,7 @@
 
 use super::filter::{Condition, Operand, Test};
 use super::{JsonPath, Step};
-use crate::env::MAX_DEPTH;
+use crate::env::MAX_NESTING;
 use crate::error::{Error, Result};
 use crate::value::Value;
 
@@ -190,8 +190,8 @@ impl<'a> Parser<'a> {
     /// `a || b && c`
     fn condition(&mut self) -> Result<Condition> {
         self.level += 1;
-        if self.level > MAX_DEPTH {
-            let message = format!("nested deeper than {MAX_DEPTH} levels");
+        if self.level > MAX_NESTING {
+            let message = format!("nested deeper than {MAX_NESTING} levels");
             return Err(Error::Syntax { at: self.at, message });
         }
         let mut any = vec![self.conjunction()?];
@@ -219,7 +219,7 @@ impl<'a> Parser<'a> {
         if self.rest().starts_with('!') && !self.rest().starts_with("!=") {
             self.at += 1;
             self.level += 1;
-            if self.level > MAX_DEPTH {
+            if self.level > MAX_NESTING {
                 return Err(self.unexpected());
             }
             let inner = self.test()?;
@@ -276,7 +276,7 @@ impl<'a> Parser<'a> {
 
     fn inner_path(&mut self, relative: bool) -> Result<Operand> {
         self.level += 1;
-        if self.level > MAX_DEPTH {
+        if self.level > MAX_NESTING {
             return Err(self.unexpected());
         }
         let steps = self.steps(false)?;

@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -60,7 +61,9 @@ fn paths_lead_to_their_values() {
 
 #[test]
 fn other_texts_are_not_paths() {
-    for path in ["$.", "$[", "$[a]", "$['a", "$[?(@.a>)]", "$[?(@.a", "$.a b", "$[1:2:0]", "$..", "$[-]"] {
+    for path in
+        ["$.", "$[", "$[a]", "$['a", "$[?(@.a>)]", "$[?(@.a", "$.a b", "$[1:2:0]", "$..", "$[-]"]
+    {
         assert!(JsonPath::parse(path).is_err(), "{path}");
     }
     let deep = format!("$[?({}", "(".repeat(100_000));
@@ -98,4 +101,14 @@ fn repeated_descent_runs_out_of_fuel() {
     let deep = json!([[wider.clone(), wider]]);
     let result = path.find(&deep, &mut Env::new(0, 0).with_fuel(10_000));
     assert_eq!(result, Err(crate::Error::OutOfFuel));
+}
+
+proptest! {
+    #[test]
+    fn no_path_makes_the_parser_panic(source in "[$.\\[\\]'\"*?@()<>=!&|:,a-c0-9 \\-\\\\é]{0,40}") {
+        if let Ok(path) = JsonPath::parse(&source) {
+            drop(path.find(&document(), &mut Env::new(0, 0)));
+        }
+        drop(JsonPath::render(&format!("{{{source}}}"), &document(), &mut Env::new(0, 0)));
+    }
 }

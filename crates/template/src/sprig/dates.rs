@@ -27,9 +27,7 @@ pub(super) static TABLE: &[Function] = &[
         format(text(args, 0)?, arg(args, 1), text(args, 2)?, env)
     }),
     function("htmlDate", 1, 1, |args, env| format(HTML, arg(args, 0), "UTC", env)),
-    function("htmlDateInZone", 2, 2, |args, env| {
-        format(HTML, arg(args, 0), text(args, 1)?, env)
-    }),
+    function("htmlDateInZone", 2, 2, |args, env| format(HTML, arg(args, 0), text(args, 1)?, env)),
     function("dateModify", 2, 2, |args, _| modify(args)),
     function("date_modify", 2, 2, |args, _| modify(args)),
     function("must_date_modify", 2, 2, |args, _| modify(args)),

@@ -95,12 +95,7 @@ fn merged(args: &[Value], overwrite: bool, env: &mut Env) -> Result<Value, Fault
     Value::map(entries)
 }
 
-fn merge(
-    into: &mut Entries,
-    from: &Entries,
-    overwrite: bool,
-    env: &mut Env,
-) -> Result<(), Fault> {
+fn merge(into: &mut Entries, from: &Entries, overwrite: bool, env: &mut Env) -> Result<(), Fault> {
     env.burn(from.len())?;
     for (key, value) in from {
         let merged = match (into.get(key), value) {

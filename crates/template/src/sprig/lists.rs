@@ -16,8 +16,8 @@ pub(super) static TABLE: &[Function] = &[
     function("initial", 1, 1, |args, env| {
         part(items(args, 0)?.split_last().map(|(_, initial)| initial), env)
     }),
-    function("append", 2, 2, |args, env| appended(args, env)),
-    function("push", 2, 2, |args, env| appended(args, env)),
+    function("append", 2, 2, appended),
+    function("push", 2, 2, appended),
     function("prepend", 2, 2, |args, env| {
         let first = std::iter::once(arg(args, 1));
         paid(first.chain(items(args, 0)?).cloned().collect(), env)

@@ -56,7 +56,7 @@ pub(super) static TABLE: &[Function] = &[
     function("untilStep", 3, 3, |args, env| {
         paid(steps(int(args, 0)?, int(args, 1)?, int(args, 2)?, env)?, env)
     }),
-    function("seq", 0, 3, |args, env| sequence(args, env)),
+    function("seq", 0, 3, sequence),
 ];
 
 fn ints(args: &[Value], first: i64, run: fn(i64, i64) -> i64) -> Value {

@@ -38,9 +38,7 @@ pub(super) static TABLE: &[Function] = &[
     }),
     function("trunc", 2, 2, |args, env| truncate(int(args, 0)?, text(args, 1)?, env)),
     function("repeat", 2, 2, |args, env| repeat(text(args, 1)?, int(args, 0)?, env)),
-    function("contains", 2, 2, |args, _| {
-        Ok(Value::Bool(text(args, 1)?.contains(text(args, 0)?)))
-    }),
+    function("contains", 2, 2, |args, _| Ok(Value::Bool(text(args, 1)?.contains(text(args, 0)?)))),
     function("hasPrefix", 2, 2, |args, _| {
         Ok(Value::Bool(text(args, 1)?.starts_with(text(args, 0)?)))
     }),
@@ -55,9 +53,7 @@ pub(super) static TABLE: &[Function] = &[
     function("replace", 3, 3, |args, env| {
         replace(text(args, 2)?, text(args, 0)?, text(args, 1)?, -1, env)
     }),
-    function("plural", 3, 3, |args, env| {
-        made(text(args, usize::from(int(args, 2)? != 1))?, env)
-    }),
+    function("plural", 3, 3, |args, env| made(text(args, usize::from(int(args, 2)? != 1))?, env)),
     function("toString", 1, 1, |args, env| {
         env.burn(arg(args, 0).weight())?;
         made(&arg(args, 0).to_string(), env)
@@ -68,9 +64,7 @@ pub(super) static TABLE: &[Function] = &[
     function("splitn", 3, 3, |args, env| {
         numbered(&split(text(args, 2)?, text(args, 0)?, int(args, 1)?, false, env)?)
     }),
-    function("splitList", 2, 2, |args, env| {
-        split(text(args, 1)?, text(args, 0)?, -1, false, env)
-    }),
+    function("splitList", 2, 2, |args, env| split(text(args, 1)?, text(args, 0)?, -1, false, env)),
     function("toStrings", 1, 1, |args, env| Value::texts(texts(arg(args, 0), env)?)),
     function("join", 2, 2, |args, env| {
         let parts = texts(arg(args, 1), env)?;

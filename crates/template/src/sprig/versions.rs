@@ -122,8 +122,20 @@ impl Condition {
         let order = version.cmp_precedence(wanted);
         let whole = self.wanted.patch_given;
         match self.op {
-            "" | "=" => if whole { order.is_eq() } else { self.tilde(version) },
-            "!=" => if whole { order.is_ne() } else { !self.tilde(version) },
+            "" | "=" => {
+                if whole {
+                    order.is_eq()
+                } else {
+                    self.tilde(version)
+                }
+            }
+            "!=" => {
+                if whole {
+                    order.is_ne()
+                } else {
+                    !self.tilde(version)
+                }
+            }
             ">" if whole => order.is_gt(),
             ">" => order.is_gt() && !self.tilde(version),
             "<" => order.is_lt(),

@@ -94,7 +94,9 @@ fn number(text: &str) -> Option<f64> {
 }
 
 fn misused(value: &Item, op: &str, wanted: &str) -> Fault {
-    Fault::Message(format!("value '{value}' cannot be used with the operator '{op}', it is not {wanted}"))
+    Fault::Message(format!(
+        "value '{value}' cannot be used with the operator '{op}', it is not {wanted}"
+    ))
 }
 
 fn truth(value: &Item, op: &str) -> std::result::Result<bool, Fault> {
@@ -164,12 +166,7 @@ fn same(left: &Item, right: &Item) -> bool {
     }
 }
 
-fn matches(
-    left: &Item,
-    right: &Item,
-    op: &str,
-    env: &mut Env,
-) -> std::result::Result<bool, Fault> {
+fn matches(left: &Item, right: &Item, op: &str, env: &mut Env) -> std::result::Result<bool, Fault> {
     let text = |item: &Item| match item {
         Item::Text(text) | Item::Number { text, .. } => Ok(text.clone()),
         Item::Bool(bool) => Ok(bool.to_string()),

@@ -108,8 +108,7 @@ impl<'a> Lexer<'a> {
             Some(Part::Literal { text, .. }) => text.get(self.byte..).unwrap_or(""),
             _ => "",
         };
-        let symbol =
-            punctuation.or_else(|| SYMBOLS.into_iter().find(|own| rest.starts_with(own)));
+        let symbol = punctuation.or_else(|| SYMBOLS.into_iter().find(|own| rest.starts_with(own)));
         let symbol = symbol.ok_or_else(|| {
             self.error(format!("invalid token {c:?} (hint: put the operand in quotes)"))
         })?;

@@ -69,7 +69,8 @@ impl When {
 }
 
 fn form(parts: &[Part]) -> Result<Form> {
-    let is_blank = |part: &Part| matches!(part, Part::Literal { text, .. } if text.trim().is_empty());
+    let is_blank =
+        |part: &Part| matches!(part, Part::Literal { text, .. } if text.trim().is_empty());
     let mut given = parts.iter().filter(|part| !is_blank(part));
     match (given.next(), given.next()) {
         (None, _) => Ok(Form::Empty),

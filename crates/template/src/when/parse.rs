@@ -1,7 +1,7 @@
 //! The syntax tree of a condition. All binary operators group from the left.
 
 use super::lex::{Operand, Token, TokenKind, tokens};
-use crate::env::MAX_DEPTH;
+use crate::env::{MAX_DEPTH, MAX_NESTING};
 use crate::error::{Error, Result};
 use crate::text::Part;
 
@@ -90,14 +90,17 @@ impl Parser {
             Kind::Binary(_, left, right) => left.depth.max(right.depth),
             Kind::List(items) => items.iter().map(|item| item.depth).max().unwrap_or(0),
         };
-        if deepest >= MAX_DEPTH { Err(too_deep(at)) } else { Ok(Node { at, depth: deepest + 1, kind }) }
+        if deepest >= MAX_DEPTH {
+            Err(too_deep(at, MAX_DEPTH))
+        } else {
+            Ok(Node { at, depth: deepest + 1, kind })
+        }
     }
 
-    /// Operators of `level` and of those that bind more tightly.
-    fn binary(&mut self, level: usize) -> Result<Node> {
-        let Some(operators) = LEVELS.get(level) else { return self.prefix() };
-        let mut left = self.binary(level + 1)?;
-        while let Some(op) = self.op().filter(|op| operators.contains(op)) {
+    /// Operators that bind at least as tightly as those of level `least`.
+    fn binary(&mut self, least: usize) -> Result<Node> {
+        let mut left = self.prefix()?;
+        while let Some((op, level)) = self.operator().filter(|(_, level)| *level >= least) {
             let at = self.at();
             self.next += 1;
             let right = self.binary(level + 1)?;
@@ -106,11 +109,18 @@ impl Parser {
         Ok(left)
     }
 
+    /// The binary operator that follows, with its level.
+    fn operator(&self) -> Option<(&'static str, usize)> {
+        let op = self.op()?;
+        let level = LEVELS.iter().position(|operators| operators.contains(&op))?;
+        Some((op, level))
+    }
+
     fn prefix(&mut self) -> Result<Node> {
         let at = self.at();
         self.level += 1;
-        if self.level > MAX_DEPTH {
-            return Err(too_deep(at));
+        if self.level > MAX_NESTING {
+            return Err(too_deep(at, MAX_NESTING));
         }
         let node = match self.op() {
             Some(op @ ("!" | "-" | "~")) => {
@@ -155,6 +165,6 @@ impl Parser {
     }
 }
 
-fn too_deep(at: usize) -> Error {
-    Error::Syntax { at, message: format!("nested deeper than {MAX_DEPTH} levels") }
+fn too_deep(at: usize, levels: usize) -> Error {
+    Error::Syntax { at, message: format!("nested deeper than {levels} levels") }
 }

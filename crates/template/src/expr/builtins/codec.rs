@@ -17,9 +17,7 @@ pub(super) static TABLE: &[Function] = &[
     }),
     function("toJson", 1, 1, |args, env| encode(arg(args, 0), json::COMPACT, env)),
     function("fromJSON", 1, 1, |args, env| decode(text(args, 0)?, env)),
-    function("toBase64", 1, 1, |args, env| {
-        made(&BASE64_STANDARD.encode(text(args, 0)?), env)
-    }),
+    function("toBase64", 1, 1, |args, env| made(&BASE64_STANDARD.encode(text(args, 0)?), env)),
     function("fromBase64", 1, 1, |args, env| {
         let bytes = BASE64_STANDARD.decode(text(args, 0)?);
         let bytes = bytes.map_err(|error| format!("not base64: {error}"))?;

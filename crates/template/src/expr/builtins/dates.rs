@@ -52,7 +52,8 @@ fn zone(name: &str) -> Result<TimeZone, Fault> {
 fn date(in_zone: TimeZone, args: &[Value]) -> Result<ZonedDateTime, Fault> {
     let source = text(args, 0)?;
     if matches!(arg(args, 1), Value::Nil) {
-        let found = LAYOUTS.iter().find_map(|layout| go::time::parse(layout, source, &in_zone).ok());
+        let found =
+            LAYOUTS.iter().find_map(|layout| go::time::parse(layout, source, &in_zone).ok());
         return found.ok_or_else(|| Fault::Message(format!("invalid date {source}")));
     }
     let in_zone = match arg(args, 2) {

@@ -26,7 +26,7 @@ pub(super) static TABLE: &[Function] = &[
         paid(list(args, 0)?.items.iter().rev().cloned().collect(), env)
     }),
     function("uniq", 1, 1, |args, env| unique(list(args, 0)?, env)),
-    function("concat", 1, MANY, |args, env| concat(args, env)),
+    function("concat", 1, MANY, concat),
     function("flatten", 1, 1, |args, env| {
         let mut flat = Vec::new();
         flatten(list(args, 0)?, &mut flat, env)?;
@@ -100,9 +100,10 @@ pub(crate) fn sorted(
             other => return Err(format!("invalid order {other}, expected asc or desc").into()),
         },
     };
-    if let Some(pair) = keys.windows(2).find(|pair| {
-        matches!(pair, [left, right] if ops::order(left, right).is_none())
-    }) {
+    if let Some(pair) = keys
+        .windows(2)
+        .find(|pair| matches!(pair, [left, right] if ops::order(left, right).is_none()))
+    {
         let kinds: Vec<_> = pair.iter().map(Value::kind).collect();
         return Err(format!("cannot order {}", kinds.join(" and ")).into());
     }

@@ -31,12 +31,7 @@ pub(crate) type Run = fn(&[Value], &mut Env) -> Result<Value, Fault>;
 pub(crate) const MANY: usize = usize::MAX;
 
 /// A function that takes `least` to `most` arguments.
-pub(crate) const fn function(
-    name: &'static str,
-    least: usize,
-    most: usize,
-    run: Run,
-) -> Function {
+pub(crate) const fn function(name: &'static str, least: usize, most: usize, run: Run) -> Function {
     Function { name, least, most, run }
 }
 

@@ -118,8 +118,8 @@ fn extreme(args: &[Value], wanted: Ordering, env: &mut Env) -> Result<Value, Fau
     {
         return Ok(single.clone());
     }
-    let best = numbers(args, env)?.into_iter().reduce(|best, next| {
-        if ops::order(&next, &best) == Some(wanted) { next } else { best }
-    });
+    let best = numbers(args, env)?
+        .into_iter()
+        .reduce(|best, next| if ops::order(&next, &best) == Some(wanted) { next } else { best });
     Ok(best.unwrap_or(Value::Nil))
 }

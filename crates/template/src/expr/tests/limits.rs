@@ -68,10 +68,24 @@ fn deep_and_long_sources_are_refused() {
 }
 
 #[test]
+fn the_deepest_sources_are_still_evaluated() {
+    let nested = |open: &str, close: &str, levels| {
+        eval(&format!("{}1{}", open.repeat(levels), close.repeat(levels)))
+    };
+    assert_eq!(nested("(", ")", 63), Ok(json!(1)));
+    assert!(matches!(nested("(", ")", 64), Err(Error::Syntax { .. })));
+    assert!(nested("[", "]", 63).is_ok());
+    assert_eq!(nested("if true { ", " } else { 2 }", 60), Ok(json!(1)));
+    assert_eq!(nested("sum(map([1], {", "}))", 30), Ok(json!(1)));
+    assert_eq!(nested("", " + 1", 158), Ok(json!(159)));
+    assert!(matches!(nested("", " + 1", 160), Err(Error::Syntax { .. })));
+}
+
+#[test]
 fn nested_choices_do_not_multiply() {
-    let source = format!("{}true{}", "(".repeat(100), " ?: false)".repeat(100));
+    let source = format!("{}true{}", "(".repeat(60), " ?: false)".repeat(60));
     assert_eq!(eval(&source), Ok(json!(true)));
-    let source = format!("{}1{}", "(1 < (".repeat(50), ") < 2 ? 1 : 2)".repeat(50));
+    let source = format!("{}1{}", "(1 < (".repeat(15), ") < 2 ? 1 : 2)".repeat(15));
     assert!(eval(&source).is_ok());
 }
 

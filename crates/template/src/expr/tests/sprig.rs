@@ -150,8 +150,10 @@ fn lists_and_dicts() {
         ("sprig.pluck('a', {a: 1}, {b: 2}, {a: 3})", json!([1, 3])),
         ("sprig.pick({a: 1, b: 2}, 'a')", json!({"a": 1})),
         ("sprig.omit({a: 1, b: 2}, 'a')", json!({"b": 2})),
-        ("sprig.merge({a: 1, c: {x: 1}}, {a: 2, b: 3, c: {y: 2}})",
-            json!({"a": 1, "b": 3, "c": {"x": 1, "y": 2}})),
+        (
+            "sprig.merge({a: 1, c: {x: 1}}, {a: 2, b: 3, c: {y: 2}})",
+            json!({"a": 1, "b": 3, "c": {"x": 1, "y": 2}}),
+        ),
         ("sprig.mergeOverwrite({a: 1}, {a: 2})", json!({"a": 2})),
         ("sprig.dig('a', 'b', 'd', {a: {b: 1}})", json!(1)),
         ("sprig.dig('a', 'x', 'd', {a: {b: 1}})", json!("d")),
@@ -196,8 +198,10 @@ fn codecs_and_digests() {
         ("sprig.fromJson('{\"a\": 1}').a", json!(1)),
         ("sprig.fromJson('{')", json!(null)),
         // The digest of the empty text, from the standard.
-        ("sprig.sha256sum('')",
-            json!("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")),
+        (
+            "sprig.sha256sum('')",
+            json!("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ),
     ]);
     check_failures(&[("sprig.mustFromJson('{')", 6)]);
 }
@@ -285,8 +289,10 @@ fn random_values_follow_the_seed() {
     }
     check(&[
         ("sprig.uuidv4() != sprig.uuidv4()", json!(true)),
-        ("sprig.uuidv4() matches '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'",
-            json!(true)),
+        (
+            "sprig.uuidv4() matches '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'",
+            json!(true),
+        ),
         ("sprig.randNumeric(5) matches '^[0-9]{5}$'", json!(true)),
         ("let r = sprig.randInt(3, 5); r >= 3 && r < 5", json!(true)),
     ]);

@@ -174,10 +174,13 @@ fn closures() {
         ("findIndex(list, # == 9)", json!(-1)),
         ("findLast(list, # > 0)", json!(3)),
         ("findLastIndex(list, # < 3)", json!(1)),
-        ("groupBy(people, .age)", json!({
-            "20": [{"name": "Bob", "age": 20}],
-            "30": [{"name": "Ann", "age": 30}],
-        })),
+        (
+            "groupBy(people, .age)",
+            json!({
+                "20": [{"name": "Bob", "age": 20}],
+                "30": [{"name": "Ann", "age": 30}],
+            }),
+        ),
         ("groupBy(list, # % 2)[1]", json!([1, 3])),
         ("sortBy(people, .age)[0].name", json!("Bob")),
         ("sortBy(people, .age, 'desc')[0].name", json!("Ann")),
