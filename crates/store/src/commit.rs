@@ -300,7 +300,10 @@ async fn put_memos(to: &mut SqliteConnection, memos: &[Memo], at_ms: i64) -> Res
 }
 
 async fn cut_log(to: &mut SqliteConnection, cut: u64, seq: u64) -> Result<()> {
-    sqlx::query("DELETE FROM log WHERE seq <= $1").bind(cut.cast_signed()).execute(&mut *to).await?;
+    sqlx::query("DELETE FROM log WHERE seq <= $1")
+        .bind(cut.cast_signed())
+        .execute(&mut *to)
+        .await?;
     sqlx::query(
         "INSERT INTO meta (name, value) VALUES ('cut', $1)
          ON CONFLICT (name) DO UPDATE SET value = excluded.value",

@@ -38,7 +38,8 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T>
     let json = match bytes.split_first() {
         Some((&PLAIN, body)) => serde_json::from_slice(body),
         Some((&ZSTD, body)) => {
-            let reader = zstd::stream::read::Decoder::new(body).map_err(|e| damaged(e.to_string()))?;
+            let reader =
+                zstd::stream::read::Decoder::new(body).map_err(|e| damaged(e.to_string()))?;
             let limited = std::io::Read::take(reader, MAX_BYTES as u64);
             serde_json::from_reader(std::io::BufReader::new(limited))
         }

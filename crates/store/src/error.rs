@@ -42,8 +42,12 @@ impl From<Error> for Diagnostic {
     fn from(error: Error) -> Self {
         let (code, help) = match &error {
             Error::Newer { .. } => (Code::NewerData, "use a newer version of argosy"),
-            Error::Busy(_) => (Code::DataBusy, "stop it, talk to it with --server, or use another --data"),
-            _ => (Code::StoreFailed, "check that the disk is not full and the folder can be written"),
+            Error::Busy(_) => {
+                (Code::DataBusy, "stop it, talk to it with --server, or use another --data")
+            }
+            _ => {
+                (Code::StoreFailed, "check that the disk is not full and the folder can be written")
+            }
         };
         Diagnostic::new(code, error.to_string()).help(help)
     }

@@ -145,10 +145,11 @@ impl Store {
     ) -> Result<u64> {
         let mut last = after.unwrap_or(0);
         loop {
-            let rows = sqlx::query("SELECT seq, record FROM log WHERE seq > $1 ORDER BY seq LIMIT 256")
-                .bind(last.cast_signed())
-                .fetch_all(&self.readers)
-                .await?;
+            let rows =
+                sqlx::query("SELECT seq, record FROM log WHERE seq > $1 ORDER BY seq LIMIT 256")
+                    .bind(last.cast_signed())
+                    .fetch_all(&self.readers)
+                    .await?;
             if rows.is_empty() {
                 return Ok(last);
             }

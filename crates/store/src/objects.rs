@@ -57,11 +57,12 @@ impl Store {
     /// # Errors
     /// Whatever the database says.
     pub async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>> {
-        let rows = sqlx::query("SELECT * FROM objects WHERE space = $1 AND kind = $2 ORDER BY name")
-            .bind(space)
-            .bind(kind)
-            .fetch_all(&self.readers)
-            .await?;
+        let rows =
+            sqlx::query("SELECT * FROM objects WHERE space = $1 AND kind = $2 ORDER BY name")
+                .bind(space)
+                .bind(kind)
+                .fetch_all(&self.readers)
+                .await?;
         rows.iter()
             .map(|row| {
                 Ok(Object {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use argosy_model::FORMAT_VERSION;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 use sqlx::{Connection, Row, SqliteConnection};
 use tokio::sync::Mutex;
 
@@ -69,7 +71,8 @@ impl Store {
     /// [`Error::Newer`], and an error when there is none.
     pub async fn read(dir: &Path) -> Result<Store> {
         let file = database(dir);
-        let mut connection = SqliteConnection::connect_with(&options(&file).read_only(true)).await?;
+        let mut connection =
+            SqliteConnection::connect_with(&options(&file).read_only(true)).await?;
         check_format(&mut connection).await?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
@@ -151,9 +154,8 @@ async fn write_format(connection: &mut SqliteConnection) -> Result<()> {
 
 /// The number that the next commit must be above, although the log has been cut.
 async fn floor(connection: &mut SqliteConnection) -> Result<u64> {
-    let row = sqlx::query("SELECT value FROM meta WHERE name = 'cut'")
-        .fetch_optional(connection)
-        .await?;
+    let row =
+        sqlx::query("SELECT value FROM meta WHERE name = 'cut'").fetch_optional(connection).await?;
     let Some(row) = row else { return Ok(0) };
     let value: String = row.try_get("value")?;
     value.parse().map_err(|_| Error::Damaged(format!("cut {value:?}")))

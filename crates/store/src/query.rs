@@ -71,7 +71,12 @@ impl Store {
     ///
     /// # Errors
     /// Whatever the database says.
-    pub async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>> {
+    pub async fn memo(
+        &self,
+        space: &str,
+        cache: &str,
+        name: &str,
+    ) -> Result<Option<(i64, Outputs)>> {
         let row = sqlx::query(
             "SELECT created_ms, data FROM memos WHERE space = $1 AND cache = $2 AND name = $3",
         )
