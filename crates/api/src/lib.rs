@@ -1,1 +1,4 @@
 //! The doors: authentication, and wire types to model and back.
+
+pub mod argo_status;
+pub mod ports;
