@@ -1,0 +1,218 @@
+//! Calls of templates: steps, tasks and hooks.
+
+use std::sync::Arc;
+
+use argosy_model::graph::{Call, Each, Hook, Sequence, Target};
+use argosy_model::{Code, limits};
+
+use super::build::{Build, Slot};
+use super::names;
+use crate::argo::load::Kind;
+use crate::argo::yaml::{Node, Value};
+
+impl Build<'_> {
+    /// The steps of one group, or the tasks of a DAG.
+    pub(super) fn calls(&mut self, slot: &Slot, list: &[Node], is_dag: bool) -> Vec<Call> {
+        if let Err(refused) = limits::CALLS.check(list.len() as u64, "template") {
+            self.sink.refuse(refused.code, slot.node.mark, refused.what);
+            return Vec::new();
+        }
+        list.iter().map(|node| self.call(slot, node, is_dag)).collect()
+    }
+
+    fn call(&mut self, slot: &Slot, node: &Node, is_dag: bool) -> Call {
+        let (what, rule): (_, names::Rule) =
+            if is_dag { ("task", names::task) } else { ("step", names::field) };
+        let name = self.name_of(node, what, rule);
+        let arguments = self.arguments(node.get("arguments"), true);
+        let continues = |key: &str| node.get("continueOn").is_some_and(|on| on.flag(key));
+        Call {
+            name,
+            target: self.target(&slot.scope, node).unwrap_or_default(),
+            each: self.each(node),
+            when: node.some_text("when"),
+            depends: is_dag.then(|| self.depends(node)).flatten(),
+            continue_on_error: continues("error"),
+            continue_on_failed: continues("failed"),
+            hooks: self.hooks(&slot.scope, node, &arguments),
+            arguments,
+        }
+    }
+
+    /// What a call names: a template of its own scope, of a stored object, or one in place.
+    pub(super) fn target(&mut self, scope: &Arc<str>, node: &Node) -> Option<Target> {
+        let given = ["template", "templateRef", "inline"];
+        let given: Vec<_> =
+            given.iter().filter_map(|key| Some((*key, node.get(key)?.clone()))).collect();
+        match given.as_slice() {
+            [("template", name)] => self.named_target(scope, name),
+            [("templateRef", reference)] => self.referred_target(reference),
+            [(_, template)] => Some(Target::Template(self.add(scope, template))),
+            [] => {
+                let what = format!("`{}` calls nothing", node.text("name"));
+                self.sink.refuse(Code::MissingField, node.mark, what).help =
+                    "give it a `template`".into();
+                None
+            }
+            [(first, _), (second, at), ..] => {
+                let what = format!("`{first}` and `{second}` exclude each other");
+                self.sink.refuse(Code::Conflict, at.mark, what);
+                None
+            }
+        }
+    }
+
+    fn named_target(&mut self, scope: &Arc<str>, node: &Node) -> Option<Target> {
+        let name = node.as_text().unwrap_or_default();
+        if name.contains("{{") {
+            // Which one it is shows while the run goes on, so all of them have to be there.
+            for known in self.names(scope) {
+                self.lookup(scope, &known);
+            }
+            return Some(Target::Named { scope: scope.to_string(), name: name.to_owned() });
+        }
+        if let Some(at) = self.lookup(scope, name) {
+            return Some(Target::Template(at));
+        }
+        let known = self.names(scope);
+        let near = known
+            .iter()
+            .map(|known| (strsim::damerau_levenshtein(known, name), known))
+            .min()
+            .filter(|(distance, known)| *distance <= (known.len() / 3).max(1));
+        let help = match near {
+            Some((_, near)) => format!("did you mean `{near}`?"),
+            None => format!("the templates there are {}", known.join(", ")),
+        };
+        let place = if scope.is_empty() { String::new() } else { format!(" in {scope}") };
+        let what = format!("there is no template `{name}`{place}");
+        self.sink.refuse(Code::TemplateNotFound, node.mark, what).help = help;
+        None
+    }
+
+    fn referred_target(&mut self, node: &Node) -> Option<Target> {
+        let name = node.text("name");
+        for key in ["name", "template"] {
+            if node.text(key).is_empty() {
+                let what = format!("the templateRef has no `{key}`");
+                self.sink.refuse(Code::MissingField, node.mark, what);
+                return None;
+            }
+        }
+        if name.contains("{{") {
+            let what = "the object of a templateRef cannot be named by a tag yet";
+            self.sink.refuse(Code::Unsupported, node.mark, what);
+            return None;
+        }
+        let kind = match node.flag("clusterScope") {
+            true => Kind::ClusterWorkflowTemplate,
+            false => Kind::WorkflowTemplate,
+        };
+        let Some(scope) = self.scope(kind, name) else {
+            self.not_stored(kind, node);
+            return None;
+        };
+        let template = node.get("template")?.clone();
+        self.named_target(&scope, &template)
+    }
+
+    /// A reference to a stored object that is not there.
+    pub(super) fn not_stored(&mut self, kind: Kind, node: &Node) {
+        let name = node.text("name");
+        let what = format!("there is no {} `{name}`", kind.as_str());
+        let mark = node.get("name").unwrap_or(node).mark;
+        self.sink.refuse(Code::TemplateNotFound, mark, what).help =
+            "create it first, or give its file as well".into();
+    }
+
+    fn each(&mut self, node: &Node) -> Option<Each> {
+        let given = ["withItems", "withParam", "withSequence"];
+        let given: Vec<_> = given.iter().filter_map(|key| Some((*key, node.get(key)?))).collect();
+        let (key, value) = given.first()?;
+        if let Some((second, at)) = given.get(1) {
+            let what = format!("`{key}` and `{second}` exclude each other");
+            self.sink.refuse(Code::Conflict, at.mark, what);
+        }
+        match *key {
+            "withItems" => {
+                let items = value.items();
+                if let Err(refused) = limits::ITEMS.check(items.len() as u64, "withItems") {
+                    self.sink.refuse(Code::TooLarge, value.mark, refused.what);
+                }
+                if let Some(item) = items.iter().find(|item| item.value == Value::Null) {
+                    self.sink.refuse(Code::BadFanOut, item.mark, "an item cannot be nothing");
+                }
+                Some(Each::Items(items.iter().map(Node::to_json).collect()))
+            }
+            "withParam" => Some(Each::Param(value.as_text()?.to_owned())),
+            _ => Some(Each::Sequence(self.sequence(value))),
+        }
+    }
+
+    fn sequence(&mut self, node: &Node) -> Sequence {
+        let sequence = Sequence {
+            count: node.any("count"),
+            start: node.any("start"),
+            end: node.any("end"),
+            format: node.some_text("format"),
+        };
+        match (&sequence.count, &sequence.end) {
+            (Some(_), Some(_)) => {
+                let what = "`count` and `end` exclude each other";
+                self.sink.refuse(Code::Conflict, node.mark, what);
+            }
+            (None, None) => {
+                self.sink.refuse(Code::MissingField, node.mark, "give `count` or `end`");
+            }
+            _ => {}
+        }
+        sequence
+    }
+
+    /// What a task waits for; a list of `dependencies` is the `depends` that has all of them done.
+    fn depends(&mut self, node: &Node) -> Option<String> {
+        let list = node.texts("dependencies");
+        if list.is_empty() { node.some_text("depends") } else { Some(list.join(" && ")) }
+    }
+
+    /// Hooks of a call. `onExit` is the hook `exit`, given what the call is given.
+    fn hooks(
+        &mut self,
+        scope: &Arc<str>,
+        node: &Node,
+        arguments: &argosy_model::graph::Arguments,
+    ) -> Vec<Hook> {
+        let mut hooks = self.hook_map(scope, node);
+        if let Some(name) = node.get("onExit").filter(|name| name.as_text() != Some("")) {
+            let target = self.named_target(scope, name).unwrap_or_default();
+            let call = Call { target, arguments: arguments.clone(), ..Call::default() };
+            hooks.retain(|hook| hook.name != "exit");
+            hooks.push(Hook { name: "exit".into(), expression: String::new(), call });
+        }
+        hooks
+    }
+
+    /// Hooks under their names.
+    pub(super) fn hook_map(&mut self, scope: &Arc<str>, node: &Node) -> Vec<Hook> {
+        let Some(map) = node.get("hooks").cloned() else { return Vec::new() };
+        map.entries().iter().map(|entry| self.hook(scope, &entry.key, &entry.node)).collect()
+    }
+
+    fn hook(&mut self, scope: &Arc<str>, name: &str, node: &Node) -> Hook {
+        let expression = node.text("expression").to_owned();
+        let target = self.target(scope, node).unwrap_or_default();
+        let arguments = self.arguments(node.get("arguments"), true);
+        let mut call = Call { target, arguments, ..Call::default() };
+        if name == "exit" {
+            // It is made at the end in any case; the expression says whether it does anything.
+            call.when = (!expression.is_empty()).then(|| format!("{{{{={expression}}}}}"));
+            return Hook { name: name.to_owned(), expression: String::new(), call };
+        }
+        if expression.is_empty() {
+            let what = format!("the hook `{name}` has no `expression`");
+            self.sink.refuse(Code::MissingField, node.mark, what).help =
+                "only the hook `exit` goes without".into();
+        }
+        Hook { name: name.to_owned(), expression, call }
+    }
+}

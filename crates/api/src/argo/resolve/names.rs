@@ -1,0 +1,68 @@
+//! Rules for names (argo-workflows `workflow/validate/validate.go`; Kubernetes' RFC 1123 names).
+
+/// Whether a name is allowed, and if not, what would be.
+pub(crate) type Rule = fn(&str) -> Result<(), &'static str>;
+
+/// Templates, steps and tasks.
+pub(crate) fn field(name: &str) -> Result<(), &'static str> {
+    let fits = name.len() <= 128
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        && !name.starts_with('-');
+    fits.then_some(())
+        .ok_or("use letters, digits and `-`, at most 128 of them, and begin with a letter or digit")
+}
+
+/// Tasks of a DAG, whose names stand in `depends`.
+pub(crate) fn task(name: &str) -> Result<(), &'static str> {
+    field(name)?;
+    let digit = name.starts_with(|c: char| c.is_ascii_digit());
+    if digit { Err("a task's name does not begin with a digit") } else { Ok(()) }
+}
+
+/// Parameters and artifacts.
+pub(crate) fn parameter(name: &str) -> Result<(), &'static str> {
+    let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    fits.then_some(()).ok_or("use letters, digits, `-` and `_`")
+}
+
+/// Runs and stored objects.
+pub(crate) fn object(name: &str) -> Result<(), &'static str> {
+    let part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+            && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    let fits = name.len() <= 253 && name.split('.').all(part);
+    fits.then_some(()).ok_or(
+        "use small letters, digits, `-` and `.`, at most 253 of them, and begin and end with a letter or digit",
+    )
+}
+
+/// Containers.
+pub(crate) fn label(name: &str) -> Result<(), &'static str> {
+    let fits = name.len() <= 63 && !name.contains('.') && object(name).is_ok();
+    fits.then_some(()).ok_or("use small letters, digits and `-`, at most 63 of them")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_judged_as_upstream_judges_them() {
+        let long = "a".repeat(128);
+        let rules: [(Rule, &[&str], &[&str]); 5] = [
+            (field, &["a", "1-A", &long], &["-a", "a_b", "a.b", "../a", "ü", "a/b"]),
+            (task, &["a1"], &["1a"]),
+            (parameter, &["a_b", "-", "A-1"], &["a.b", "a b", "../x"]),
+            (object, &["a.b-c", "0"], &["A", "a..b", "-a", "a-", "a/b", "..", ""]),
+            (label, &["main"], &["a.b", "Main"]),
+        ];
+        for (rule, good, bad) in rules {
+            good.iter().for_each(|name| assert!(rule(name).is_ok(), "{name}"));
+            bad.iter().for_each(|name| assert!(rule(name).is_err(), "{name}"));
+        }
+        assert!(field(&"a".repeat(129)).is_err());
+    }
+}

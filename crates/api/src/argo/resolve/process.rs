@@ -1,0 +1,240 @@
+//! Processes of a template: containers, what they need, and what is mounted.
+
+use argosy_model::graph::ProcessTemplate;
+use argosy_model::process::{
+    Container, EnvFrom, EnvValue, EnvVar, KeyRef, Mount, SetMember, Volume,
+};
+use argosy_model::{Code, Resources, resources};
+
+use super::build::Build;
+use super::{names, patch, volumes};
+use crate::argo::yaml::Node;
+
+impl Build<'_> {
+    /// The processes of a template with a container, a script or a container set.
+    pub(super) fn process(&mut self, template: &Node) -> ProcessTemplate {
+        let mut process = ProcessTemplate::default();
+        let main = template.get("container").or_else(|| template.get("script"));
+        if let Some(main) = main {
+            process.main = self.container(main);
+            process.main.name = "main".into();
+        }
+        if let Some(set) = template.get("containerSet") {
+            process.set = self.container_set(set);
+        }
+        for (key, list) in
+            [("initContainers", &mut process.init), ("sidecars", &mut process.sidecars)]
+        {
+            for node in template.list(key) {
+                self.name_of(node, "container", names::label);
+                let mut container = self.container(node);
+                if node.flag("mirrorVolumeMounts") {
+                    container.mounts.extend(process.main.mounts.iter().cloned());
+                }
+                list.push(container);
+            }
+        }
+        process.resources = needs(template);
+        process.volumes = self.volumes(template, &process);
+        process.patch = self.patch(template);
+        process
+    }
+
+    fn container(&mut self, node: &Node) -> Container {
+        if node.text("image").is_empty() {
+            self.sink.refuse(Code::MissingField, node.mark, "the container has no `image`");
+        }
+        Container {
+            name: node.text("name").to_owned(),
+            image: node.text("image").to_owned(),
+            command: node.texts("command"),
+            args: node.texts("args"),
+            script: node.get("source").and_then(Node::as_text).map(str::to_owned),
+            env: node.list("env").iter().map(|node| self.env(node)).collect(),
+            env_from: node.list("envFrom").iter().filter_map(env_from).collect(),
+            working_dir: node.text("workingDir").to_owned(),
+            mounts: node.list("volumeMounts").iter().map(|node| self.mount(node)).collect(),
+        }
+    }
+
+    fn env(&mut self, node: &Node) -> EnvVar {
+        let name = node.text("name").to_owned();
+        if name.is_empty() || name.contains('=') {
+            let what = format!("{name:?} is no name of a variable");
+            self.sink.refuse(Code::BadName, node.mark, what);
+        }
+        let from = |key: &str| node.at(&["valueFrom", key]).map(key_ref);
+        let value = match (from("secretKeyRef"), from("configMapKeyRef")) {
+            (Some(key), _) => EnvValue::Secret(key),
+            (None, Some(key)) => EnvValue::ConfigMap(key),
+            (None, None) => EnvValue::Text(node.text("value").to_owned()),
+        };
+        EnvVar { name, value }
+    }
+
+    fn mount(&mut self, node: &Node) -> Mount {
+        match node.get("mountPath") {
+            Some(path) => self.check_file(path),
+            None => {
+                self.sink.refuse(Code::MissingField, node.mark, "the mount has no `mountPath`");
+            }
+        }
+        let sub_path = node.text("subPath");
+        if sub_path.starts_with('/') || sub_path.split('/').any(|part| part == "..") {
+            let mark = node.get("subPath").unwrap_or(node).mark;
+            let what = format!("{sub_path:?} is not a path inside of the volume");
+            self.sink.refuse(Code::BadValue, mark, what);
+        }
+        Mount {
+            volume: node.text("name").to_owned(),
+            path: node.text("mountPath").to_owned(),
+            sub_path: sub_path.to_owned(),
+            read_only: node.flag("readOnly"),
+        }
+    }
+
+    fn container_set(&mut self, set: &Node) -> Vec<SetMember> {
+        let nodes = set.list("containers");
+        self.check_unique(nodes, "containers");
+        let shared: Vec<Mount> =
+            set.list("volumeMounts").iter().map(|node| self.mount(node)).collect();
+        let known: Vec<&str> = nodes.iter().map(|node| node.text("name")).collect();
+        let members = nodes.iter().map(|node| {
+            self.name_of(node, "container", names::label);
+            for dependency in node.list("dependencies") {
+                let name = dependency.as_text().unwrap_or_default();
+                if !known.contains(&name) {
+                    let what = format!("there is no container `{name}` to wait for");
+                    self.sink.refuse(Code::BadDepends, dependency.mark, what);
+                }
+            }
+            let mut container = self.container(node);
+            container.mounts.extend(shared.iter().cloned());
+            SetMember { container, dependencies: node.texts("dependencies") }
+        });
+        let members: Vec<SetMember> = members.collect();
+        if members.is_empty() {
+            self.sink.refuse(Code::MissingField, set.mark, "the container set has no `containers`");
+        }
+        self.check_set_order(set, &members);
+        members
+    }
+
+    fn check_set_order(&mut self, set: &Node, members: &[SetMember]) {
+        let edges: Vec<Vec<usize>> = members
+            .iter()
+            .map(|member| {
+                let position =
+                    |name: &String| members.iter().position(|m| m.container.name == *name);
+                member.dependencies.iter().filter_map(position).collect()
+            })
+            .collect();
+        if let Some(at) = crate::argo::validate::cycle(&edges) {
+            let name = members.get(at).map_or("", |member| &member.container.name);
+            let mark = set.list("containers").get(at).unwrap_or(set).mark;
+            let what = format!("the container `{name}` waits for itself");
+            self.sink.refuse(Code::Cycle, mark, what);
+        }
+    }
+
+    /// The volumes that the processes mount, from the template or the run.
+    fn volumes(&mut self, template: &Node, process: &ProcessTemplate) -> Vec<Volume> {
+        let set = process.set.iter().map(|member| &member.container);
+        let containers = set.chain([&process.main]).chain(&process.init).chain(&process.sidecars);
+        let mounted: Vec<&str> =
+            containers.flat_map(|c| &c.mounts).map(|mount| &*mount.volume).collect();
+        let spec = self.spec.clone();
+        let mut found: Vec<Volume> = Vec::new();
+        for node in template.list("volumes").iter().chain(spec.list("volumes")) {
+            let name = node.text("name");
+            if !mounted.contains(&name) || found.iter().any(|known| known.name == name) {
+                continue;
+            }
+            match volumes::source(node) {
+                Some(source) => found.push(Volume { name: name.to_owned(), source }),
+                None => {
+                    let what = format!("the volume `{name}` holds nothing");
+                    self.sink.refuse(Code::MissingField, node.mark, what);
+                }
+            }
+        }
+        let missing = mounted
+            .iter()
+            .find(|name| !name.contains("{{") && found.iter().all(|volume| volume.name != **name));
+        if let Some(name) = missing {
+            let what = format!("there is no volume `{name}` to mount");
+            self.sink.refuse(Code::Unresolved, template.mark, what);
+        }
+        found
+    }
+
+    fn patch(&mut self, template: &Node) -> Option<String> {
+        let spec = self.spec.clone();
+        let own = template.get("podSpecPatch").filter(|node| node.as_text() != Some(""));
+        let run = spec.get("podSpecPatch").filter(|node| node.as_text() != Some(""));
+        let text = |node: &Node| node.as_text().unwrap_or_default().to_owned();
+        let (own, run) = match (own, run) {
+            (Some(own), Some(run)) => (own, run),
+            (one, other) => return one.or(other).map(text),
+        };
+        let merged = patch::merge(&text(run), &text(own));
+        if merged.is_none() {
+            let what = "two podSpecPatch, of which one is made of tags alone, cannot be merged yet";
+            self.sink.refuse(Code::Unsupported, own.mark, what);
+        }
+        merged
+    }
+}
+
+fn key_ref(node: &Node) -> KeyRef {
+    KeyRef {
+        name: node.text("name").to_owned(),
+        key: node.text("key").to_owned(),
+        optional: node.flag("optional"),
+    }
+}
+
+fn env_from(node: &Node) -> Option<EnvFrom> {
+    let (source, secret) = match node.get("secretRef") {
+        Some(source) => (source, true),
+        None => (node.get("configMapRef")?, false),
+    };
+    Some(EnvFrom {
+        name: source.text("name").to_owned(),
+        secret,
+        prefix: node.text("prefix").to_owned(),
+        optional: source.flag("optional"),
+    })
+}
+
+/// What all processes of a template need together. Init containers run before the others, so of
+/// both the larger counts, as Kubernetes has it.
+fn needs(template: &Node) -> Resources {
+    let one = template.get("container").or_else(|| template.get("script"));
+    let set = template.get("containerSet").map_or(&[][..], |set| set.list("containers"));
+    let beside = one.into_iter().chain(set).chain(template.list("sidecars"));
+    let together = beside.map(request).fold(Resources::default(), |sum, next| sum.plus(&next));
+    template.list("initContainers").iter().map(request).fold(together, |most, next| Resources {
+        cpu_milli: most.cpu_milli.max(next.cpu_milli),
+        memory_bytes: most.memory_bytes.max(next.memory_bytes),
+        gpus: most.gpus.max(next.gpus),
+    })
+}
+
+/// What a container asks for; where it only has limits, these.
+fn request(container: &Node) -> Resources {
+    let Some(node) = container.get("resources") else { return Resources::default() };
+    let amount = |fits: &dyn Fn(&str) -> bool| {
+        ["requests", "limits"].iter().find_map(|list| {
+            let entries = node.get(list)?.entries();
+            entries.iter().find(|entry| fits(&entry.key))?.node.scalar()
+        })
+    };
+    let whole = |text: Option<String>| text.as_deref().and_then(resources::quantity).unwrap_or(0);
+    let cpu = amount(&|key| key == "cpu");
+    Resources {
+        cpu_milli: cpu.as_deref().and_then(resources::quantity_milli).unwrap_or(0),
+        memory_bytes: whole(amount(&|key| key == "memory")),
+        gpus: whole(amount(&|key| key.ends_with("/gpu"))),
+    }
+}

@@ -1,0 +1,161 @@
+//! A template.
+
+use argosy_model::Code;
+use argosy_model::graph::{Body, Dag, Memo, Template};
+
+use super::build::{Build, Slot, body_of};
+use super::{names, retry};
+use crate::argo::yaml::Node;
+
+impl Build<'_> {
+    pub(super) fn template(&mut self, slot: &Slot) -> Template {
+        let node = &*slot.node;
+        let body_name = self.check_body(node);
+        let body = self.body(slot, body_name);
+        let is_process = matches!(body, Body::Process(_) | Body::ContainerSet(_));
+        let is_nested = matches!(body, Body::Steps(_) | Body::Dag(_));
+        self.check_leaf_fields(node, is_nested);
+        let spec = self.spec.clone();
+        let own_retry = node.get("retryStrategy").map(retry::retry);
+        let spec_retry = || spec.get("retryStrategy").filter(|_| is_process).map(retry::retry);
+        let mut labels = spec.get("podMetadata").map(|m| m.pairs("labels")).unwrap_or_default();
+        let mut annotations =
+            spec.get("podMetadata").map(|m| m.pairs("annotations")).unwrap_or_default();
+        labels.extend(node.get("metadata").map(|m| m.pairs("labels")).unwrap_or_default());
+        annotations
+            .extend(node.get("metadata").map(|m| m.pairs("annotations")).unwrap_or_default());
+        Template {
+            name: node.text("name").to_owned(),
+            scope: slot.scope.to_string(),
+            inputs: self.inputs(node, is_process),
+            outputs: self.outputs(node, body_name.unwrap_or_default()),
+            body,
+            retry: own_retry.or_else(spec_retry),
+            active_deadline_s: node.any("activeDeadlineSeconds"),
+            timeout: node.some_text("timeout"),
+            parallelism: self.positive(node, "parallelism"),
+            fail_fast: node.get("failFast").map(|_| node.flag("failFast")),
+            memo: node.get("memoize").map(|memo| self.memo(memo)),
+            locks: Vec::new(),
+            priority: None,
+            labels,
+            annotations,
+        }
+    }
+
+    fn check_body(&mut self, node: &Node) -> Option<&'static str> {
+        let found = body_of(node);
+        let name = node.text("name");
+        let others = node.entries().iter().filter(|entry| {
+            found != Some(&*entry.key)
+                && super::build::body_of(&Node {
+                    mark: entry.mark,
+                    value: crate::argo::yaml::Value::Map(vec![(*entry).clone()]),
+                })
+                .is_some()
+        });
+        if let (Some(first), Some(second)) = (found, others.into_iter().next()) {
+            let what = format!("the template `{name}` has both `{first}` and `{}`", second.key);
+            self.sink.refuse(Code::Conflict, second.mark, what);
+        }
+        if found.is_none() {
+            let what = format!("the template `{name}` does nothing");
+            self.sink.refuse(Code::MissingField, node.mark, what).help =
+                "give it one of container, script, steps, dag, suspend, containerSet".into();
+        }
+        found
+    }
+
+    fn body(&mut self, slot: &Slot, name: Option<&str>) -> Body {
+        let node = &*slot.node;
+        let part = |name: &str| node.get(name).cloned();
+        match name {
+            Some("steps") => {
+                let groups = node.list("steps");
+                Body::Steps(
+                    groups.iter().map(|group| self.calls(slot, group.items(), false)).collect(),
+                )
+            }
+            Some("dag") => {
+                let Some(dag) = part("dag") else { return Body::Empty };
+                Body::Dag(Dag {
+                    tasks: self.calls(slot, dag.list("tasks"), true),
+                    target: dag.some_text("target"),
+                    fail_fast: dag.get("failFast").map(|_| dag.flag("failFast")),
+                })
+            }
+            Some("suspend") => {
+                Body::Suspend { duration: part("suspend").and_then(|s| s.some_text("duration")) }
+            }
+            Some("container" | "script") => Body::Process(Box::new(self.process(node))),
+            Some("containerSet") => Body::ContainerSet(Box::new(self.process(node))),
+            _ => Body::Empty,
+        }
+    }
+
+    /// Fields that upstream refuses on templates that call others
+    /// (argo-workflows `workflow/validate/validate.go`).
+    fn check_leaf_fields(&mut self, node: &Node, is_nested: bool) {
+        let wrong: &[&str] =
+            if is_nested { &["activeDeadlineSeconds", "timeout"] } else { &["parallelism"] };
+        for name in wrong {
+            if let Some(field) = node.get(name) {
+                let whose = if is_nested { "that run a process" } else { "with steps or a dag" };
+                let what = format!("`{name}` is only for templates {whose}");
+                self.sink.refuse(Code::Conflict, field.mark, what);
+            }
+        }
+    }
+
+    fn memo(&mut self, node: &Node) -> Memo {
+        let cache = node.at(&["cache", "configMap"]).map(|map| map.text("name").to_owned());
+        let memo = Memo {
+            key: node.text("key").to_owned(),
+            cache: cache.unwrap_or_default(),
+            max_age: node.some_text("maxAge"),
+        };
+        for (what, text) in [("key", &memo.key), ("cache.configMap.name", &memo.cache)] {
+            if text.is_empty() {
+                self.sink.refuse(Code::MissingField, node.mark, format!("memoize has no `{what}`"));
+            }
+        }
+        memo
+    }
+
+    /// A whole number that has to be at least 1.
+    pub(super) fn positive(&mut self, node: &Node, key: &str) -> Option<u64> {
+        let number = node.int(key)?;
+        let checked = u64::try_from(number).ok().filter(|number| *number > 0);
+        if checked.is_none() {
+            let mark = node.get(key).unwrap_or(node).mark;
+            self.sink.refuse(Code::BadValue, mark, format!("`{key}` has to be at least 1"));
+        }
+        checked
+    }
+
+    /// The name of something in a list, which has to be there and well-formed.
+    pub(super) fn name_of(&mut self, node: &Node, what: &str, rule: names::Rule) -> String {
+        let name = node.text("name");
+        if name.is_empty() {
+            self.sink.refuse(Code::MissingField, node.mark, format!("the {what} has no name"));
+        } else if let Err(why) = rule(name) {
+            let mark = node.get("name").unwrap_or(node).mark;
+            let text = format!("the name `{name}` of the {what} is not allowed");
+            self.sink.refuse(Code::BadName, mark, text).help = why.into();
+        }
+        name.to_owned()
+    }
+
+    /// The names of a list, each of which may be there only once.
+    pub(crate) fn check_unique(&mut self, list: &[Node], what: &str) {
+        let mut seen = std::collections::HashSet::new();
+        for node in list {
+            let name = node.text("name");
+            if !name.is_empty() && !seen.insert(name) {
+                let mark = node.get("name").unwrap_or(node).mark;
+                let text = format!("two {what} are called `{name}`");
+                self.sink.refuse(Code::DuplicateName, mark, text);
+            }
+        }
+    }
+}
