@@ -27,6 +27,7 @@ use axum::{Extension, Router};
 
 use crate::ports::Service;
 pub use error::Refusal;
+pub use library::pairs as stored_pairs;
 
 /// What the handlers share.
 #[derive(Clone)]
@@ -69,7 +70,7 @@ pub fn router(door: Door) -> Router {
         .route("/api/v1/workflows/{space}/submit", post(workflows::submit))
         .route(one, get(workflows::get).delete(workflows::delete))
         .route("/api/v1/workflows/{space}/{name}/log", get(logs::of_workflow))
-        .route("/api/v1/workflows/{space}/{name}/{verb}", put(workflows::verb).get(logs::of_pod))
+        .route("/api/v1/workflows/{space}/{name}/{verb}", put(workflows::verb))
         .route("/api/v1/workflows/{space}/{name}/{pod}/log", get(logs::of_named_pod))
         .route("/api/v1/workflow-events/{space}", get(watch::events))
         .route(
