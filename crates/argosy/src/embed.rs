@@ -25,7 +25,10 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     /// Starts on a data directory: whatever was going on there goes on.
-    pub(crate) async fn start(data: &Path, allow_host_paths: Vec<PathBuf>) -> Result<Embedded, Failure> {
+    pub(crate) async fn start(
+        data: &Path,
+        allow_host_paths: Vec<PathBuf>,
+    ) -> Result<Embedded, Failure> {
         let store = Arc::new(Store::open(data).await?);
         let exe = std::env::current_exe()
             .map_err(|error| Failure::other(format!("this program cannot be found: {error}")))?;

@@ -82,7 +82,12 @@ fn parse(run: RunId, path: &Path) -> Option<LogFile> {
     let step = StepKey(parts.next()?.parse().ok()?);
     let number = parts.next()?.parse().ok()?;
     let container = parts.next()?.to_owned();
-    Some(LogFile { attempt: AttemptId { run, step, number }, container, stream, path: path.to_owned() })
+    Some(LogFile {
+        attempt: AttemptId { run, step, number },
+        container,
+        stream,
+        path: path.to_owned(),
+    })
 }
 
 /// At most `max` bytes from `offset` on; none at the end, or when the file is not there.
@@ -114,8 +119,12 @@ mod tests {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, b"a\xffb").unwrap();
         fs::write(file.with_file_name("nonsense"), b"").unwrap();
-        let expected =
-            LogFile { attempt, container: "side.car".into(), stream: Stream::Err, path: file.clone() };
+        let expected = LogFile {
+            attempt,
+            container: "side.car".into(),
+            stream: Stream::Err,
+            path: file.clone(),
+        };
         assert_eq!(list(data.path(), RunId(3)).unwrap(), [expected]);
         assert_eq!(read(&file, 1, 10).unwrap(), b"\xffb");
         assert_eq!(read(&file, 9, 10).unwrap(), b"");

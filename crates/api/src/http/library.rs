@@ -70,7 +70,12 @@ pub(super) async fn store(door: &Door, space: &str, objects: &[Object]) -> Answe
 }
 
 /// Stores every object of a text; refuses one with a run in it.
-pub(super) async fn store_all(door: &Door, space: &str, file: &str, text: &str) -> Answer<Vec<String>> {
+pub(super) async fn store_all(
+    door: &Door,
+    space: &str,
+    file: &str,
+    text: &str,
+) -> Answer<Vec<String>> {
     let objects = load(file, text)?.objects;
     if objects.iter().any(|object| object.kind == Kind::Workflow) {
         let what = "a Workflow is submitted, not stored";
@@ -91,9 +96,7 @@ pub fn pairs(kind: Kind, document: &Value) -> Vec<(String, Vec<u8>)> {
         (key.clone(), bytes)
     };
     match kind {
-        Kind::Secret => {
-            texts("data").map(decoded).chain(texts("stringData").map(text)).collect()
-        }
+        Kind::Secret => texts("data").map(decoded).chain(texts("stringData").map(text)).collect(),
         _ => texts("data").map(text).chain(texts("binaryData").map(decoded)).collect(),
     }
 }

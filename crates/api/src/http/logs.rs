@@ -86,7 +86,8 @@ async fn answer(
 ) -> Answer<Response> {
     let view = workflows::view(door, space, name).await?;
     let run = view.read(|run| run.id);
-    let reader = Reader { view, run, data_dir: door.data_dir.clone(), wanted, sources: HashMap::new() };
+    let reader =
+        Reader { view, run, data_dir: door.data_dir.clone(), wanted, sources: HashMap::new() };
     Ok(watch::respond(headers, reader.lines()))
 }
 
@@ -107,23 +108,26 @@ struct Reader {
 
 impl Reader {
     fn lines(self) -> impl Stream<Item = Value> + Send {
-        stream::unfold((self, Vec::<Value>::new(), false), |(mut reader, mut ready, mut over)| async move {
-            loop {
-                if let Some(entry) = ready.pop() {
-                    return Some((entry, (reader, ready, over)));
+        stream::unfold(
+            (self, Vec::<Value>::new(), false),
+            |(mut reader, mut ready, mut over)| async move {
+                loop {
+                    if let Some(entry) = ready.pop() {
+                        return Some((entry, (reader, ready, over)));
+                    }
+                    if over {
+                        return None;
+                    }
+                    // Whether the run had ended is asked before its files are read for the last time.
+                    over = !reader.wanted.follow || reader.view.read(|run| run.phase.is_terminal());
+                    ready = reader.read(over);
+                    ready.reverse();
+                    if ready.is_empty() && !over {
+                        tokio::time::sleep(LOOK).await;
+                    }
                 }
-                if over {
-                    return None;
-                }
-                // Whether the run had ended is asked before its files are read for the last time.
-                over = !reader.wanted.follow || reader.view.read(|run| run.phase.is_terminal());
-                ready = reader.read(over);
-                ready.reverse();
-                if ready.is_empty() && !over {
-                    tokio::time::sleep(LOOK).await;
-                }
-            }
-        })
+            },
+        )
     }
 
     /// New entries of all files; unfinished lines, too, when nothing follows.
@@ -131,9 +135,12 @@ impl Reader {
         let files = logs::list(&self.data_dir, self.run).unwrap_or_default();
         let mut named: Vec<(i64, String, LogFile)> = files
             .into_iter()
-            .filter(|file| self.wanted.container.as_ref().is_none_or(|name| *name == file.container))
+            .filter(|file| {
+                self.wanted.container.as_ref().is_none_or(|name| *name == file.container)
+            })
             .filter_map(|file| {
-                let (at, pod) = self.view.read(|run| pod_of(run, file.attempt, self.wanted.pod.as_deref()))?;
+                let (at, pod) =
+                    self.view.read(|run| pod_of(run, file.attempt, self.wanted.pod.as_deref()))?;
                 Some((at, pod, file))
             })
             .collect();
@@ -163,7 +170,11 @@ impl Reader {
             Some(tail) if first => lines.len().saturating_sub(tail),
             _ => 0,
         };
-        lines.into_iter().skip(skip).map(|line| json!({"content": line, "podName": pod})).collect()
+        lines
+            .into_iter()
+            .skip(skip)
+            .map(|line| json!({"content": line, "podName": pod, "container": file.container}))
+            .collect()
     }
 }
 
@@ -193,10 +204,14 @@ fn pod_of(run: &Run, attempt: AttemptId, wanted: Option<&str>) -> Option<(i64, S
         Some(_) => names::try_name(run, attempt.step, u32::try_from(tries).ok()?),
         None => names::full_name(run, attempt.step),
     };
-    let pod = names::pod_name(&run.spec.name, &full, template.map_or("", |template| &template.name));
+    let pod =
+        names::pod_name(&run.spec.name, &full, template.map_or("", |template| &template.name));
     let shown = names::display_name(run, attempt.step);
     let matches = wanted.is_none_or(|wanted| {
-        wanted == pod || wanted == full || wanted == shown || wanted == names::full_name(run, attempt.step)
+        wanted == pod
+            || wanted == full
+            || wanted == shown
+            || wanted == names::full_name(run, attempt.step)
     });
     matches.then_some((known.queued_ms, pod))
 }

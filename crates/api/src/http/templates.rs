@@ -35,7 +35,13 @@ async fn one(door: &Door, kind: Kind, space: &str, name: &str) -> Answer<Value> 
     found.ok_or_else(|| not_found(kind.as_str(), name))
 }
 
-async fn put(door: &Door, kind: Kind, space: &str, name: Option<&str>, body: &str) -> Answer<Json<Value>> {
+async fn put(
+    door: &Door,
+    kind: Kind,
+    space: &str,
+    name: Option<&str>,
+    body: &str,
+) -> Answer<Json<Value>> {
     let body = workflows::json_body(body)?;
     let mut value = body["template"].clone();
     if let Value::Object(map) = &mut value {
@@ -71,15 +77,25 @@ async fn remove(door: &Door, kind: Kind, space: &str, name: &str) -> Answer<Json
     Ok(Json(json!({})))
 }
 
-pub(super) async fn list(State(door): State<Door>, Path(space): Path<String>) -> Answer<Json<Value>> {
+pub(super) async fn list(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+) -> Answer<Json<Value>> {
     all(&door, OWN, &space).await
 }
 
-pub(super) async fn create(State(door): State<Door>, Path(space): Path<String>, body: String) -> Answer<Json<Value>> {
+pub(super) async fn create(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    body: String,
+) -> Answer<Json<Value>> {
     put(&door, OWN, &space, None, &body).await
 }
 
-pub(super) async fn get(State(door): State<Door>, Path((space, name)): Path<(String, String)>) -> Answer<Json<Value>> {
+pub(super) async fn get(
+    State(door): State<Door>,
+    Path((space, name)): Path<(String, String)>,
+) -> Answer<Json<Value>> {
     one(&door, OWN, &space, &name).await.map(Json)
 }
 
@@ -91,7 +107,10 @@ pub(super) async fn update(
     put(&door, OWN, &space, Some(&name), &body).await
 }
 
-pub(super) async fn delete(State(door): State<Door>, Path((space, name)): Path<(String, String)>) -> Answer<Json<Value>> {
+pub(super) async fn delete(
+    State(door): State<Door>,
+    Path((space, name)): Path<(String, String)>,
+) -> Answer<Json<Value>> {
     remove(&door, OWN, &space, &name).await
 }
 
@@ -103,14 +122,24 @@ pub(super) async fn create_cluster(State(door): State<Door>, body: String) -> An
     put(&door, CLUSTER, "", None, &body).await
 }
 
-pub(super) async fn get_cluster(State(door): State<Door>, Path(name): Path<String>) -> Answer<Json<Value>> {
+pub(super) async fn get_cluster(
+    State(door): State<Door>,
+    Path(name): Path<String>,
+) -> Answer<Json<Value>> {
     one(&door, CLUSTER, "", &name).await.map(Json)
 }
 
-pub(super) async fn update_cluster(State(door): State<Door>, Path(name): Path<String>, body: String) -> Answer<Json<Value>> {
+pub(super) async fn update_cluster(
+    State(door): State<Door>,
+    Path(name): Path<String>,
+    body: String,
+) -> Answer<Json<Value>> {
     put(&door, CLUSTER, "", Some(&name), &body).await
 }
 
-pub(super) async fn delete_cluster(State(door): State<Door>, Path(name): Path<String>) -> Answer<Json<Value>> {
+pub(super) async fn delete_cluster(
+    State(door): State<Door>,
+    Path(name): Path<String>,
+) -> Answer<Json<Value>> {
     remove(&door, CLUSTER, "", &name).await
 }

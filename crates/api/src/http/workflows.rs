@@ -27,7 +27,8 @@ const NAME_TRIES: usize = 3;
 /// The row of a run; `@latest` is the newest of the space.
 pub(super) async fn row(door: &Door, space: &str, name: &str) -> Answer<RunRow> {
     if name == "@latest" {
-        let filter = ListFilter { space: Some(space.to_owned()), limit: 1, ..ListFilter::default() };
+        let filter =
+            ListFilter { space: Some(space.to_owned()), limit: 1, ..ListFilter::default() };
         let newest = door.service.list(&filter).await?.into_iter().next();
         return newest.ok_or_else(|| not_found("run", name));
     }
@@ -142,7 +143,8 @@ async fn create_file(
     let given = query::value(query, "options").map(json_body).transpose()?.unwrap_or_default();
     let dry_run = query::flag(query, "dryRun");
     let loaded = load(file, text)?;
-    let stored = if dry_run { Vec::new() } else { library::store(door, space, &loaded.objects).await? };
+    let stored =
+        if dry_run { Vec::new() } else { library::store(door, space, &loaded.objects).await? };
     let mut items = Vec::new();
     for object in loaded.objects.iter().filter(|object| object.kind == Kind::Workflow) {
         items.push(accept(door, caller, object, options(space, &given)?, dry_run).await?);
@@ -151,7 +153,8 @@ async fn create_file(
 }
 
 pub(super) fn json_body(text: &str) -> Answer<Value> {
-    serde_json::from_str(text).map_err(|error| bad_request(format!("the body is not JSON: {error}")))
+    serde_json::from_str(text)
+        .map_err(|error| bad_request(format!("the body is not JSON: {error}")))
 }
 
 /// The one object that a part of a JSON body is.
@@ -200,7 +203,8 @@ pub(super) async fn submit(
     if options.name.is_empty() && options.generate_name.is_empty() {
         options.generate_name = format!("{name}-");
     }
-    let dry_run = body["submitOptions"]["dryRun"] == true || body["submitOptions"]["serverDryRun"] == true;
+    let dry_run =
+        body["submitOptions"]["dryRun"] == true || body["submitOptions"]["serverDryRun"] == true;
     accept(&door, &caller, &object, options, dry_run).await.map(Json)
 }
 
@@ -357,7 +361,8 @@ fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
         return Err(bad_request("nodeFieldSelector must name one step"));
     };
     let parameters = json_body(body["outputParameters"].as_str().unwrap_or("{}"))?;
-    let parameters = parameters.as_object().ok_or_else(|| bad_request("outputParameters is not an object"))?;
+    let parameters =
+        parameters.as_object().ok_or_else(|| bad_request("outputParameters is not an object"))?;
     let parameters = parameters.iter().map(|(name, value)| (name.as_str().into(), value.clone()));
     Ok(Input::Supply(Supplied { step: *step, parameters: parameters.collect() }))
 }

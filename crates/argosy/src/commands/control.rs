@@ -25,7 +25,11 @@ async fn order(
     Ok(())
 }
 
-pub(super) async fn verb(context: &Context, runs: &[String], verb: &str) -> Result<ExitCode, Failure> {
+pub(super) async fn verb(
+    context: &Context,
+    runs: &[String],
+    verb: &str,
+) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
     for run in runs {
         order(context, &client, run, verb, &json!({})).await?;
@@ -81,8 +85,9 @@ pub(super) async fn delete(context: &Context, args: &DeleteArgs) -> Result<ExitC
 async fn finished(client: &Client) -> Result<Vec<String>, Failure> {
     let selector = quote("workflows.argoproj.io/completed=true");
     let space = quote(&client.space);
-    let answer =
-        client.get(&format!("/api/v1/workflows/{space}?listOptions.labelSelector={selector}")).await?;
+    let answer = client
+        .get(&format!("/api/v1/workflows/{space}?listOptions.labelSelector={selector}"))
+        .await?;
     let items = answer["items"].as_array().cloned().unwrap_or_default();
     let names = items.iter().filter_map(|item| item["metadata"]["name"].as_str());
     Ok(names.map(str::to_owned).collect())

@@ -65,8 +65,7 @@ async fn online(context: &Context, texts: &[(String, String)]) -> Result<Vec<Dia
     let client = context.client().await?;
     let mut errors = Vec::new();
     for (name, text) in texts {
-        let path =
-            format!("/api/v1/workflows/{}/lint?file={}", quote(&client.space), quote(name));
+        let path = format!("/api/v1/workflows/{}/lint?file={}", quote(&client.space), quote(name));
         match client.post_yaml(&path, text.clone()).await {
             Ok(_) => {}
             Err(Failure(refused)) => errors.extend(refused),
@@ -75,7 +74,11 @@ async fn online(context: &Context, texts: &[(String, String)]) -> Result<Vec<Dia
     Ok(errors)
 }
 
-fn report(context: &Context, errors: &[Diagnostic], warnings: &[Diagnostic]) -> Result<ExitCode, Failure> {
+fn report(
+    context: &Context,
+    errors: &[Diagnostic],
+    warnings: &[Diagnostic],
+) -> Result<ExitCode, Failure> {
     let code = if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) };
     if matches!(context.output, Output::Json | Output::Yaml) {
         context.print(&json!({"errors": errors, "warnings": warnings}))?;

@@ -93,8 +93,8 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
 }
 
 fn config(context: &Context) -> Result<ExitCode, Failure> {
-    let value = serde_json::to_value(&context.config)
-        .map_err(|error| Failure::other(error.to_string()))?;
+    let value =
+        serde_json::to_value(&context.config).map_err(|error| Failure::other(error.to_string()))?;
     if !context.print(&value)? {
         let text = toml::to_string(&context.config);
         anstream::print!("{}", text.map_err(|error| Failure::other(error.to_string()))?);

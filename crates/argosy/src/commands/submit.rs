@@ -136,10 +136,17 @@ fn parameters_of(file: &Path) -> Result<Vec<String>, Failure> {
     Ok(parameters)
 }
 
-async fn from_template(client: &Client, from: &str, given: &Given, dry_run: bool) -> Result<Value, Failure> {
+async fn from_template(
+    client: &Client,
+    from: &str,
+    given: &Given,
+    dry_run: bool,
+) -> Result<Value, Failure> {
     let Some((kind, name)) = from.split_once('/') else {
         let what = format!("--from {from:?} is not of the form KIND/NAME");
-        return Err(Failure(vec![Diagnostic::new(Code::BadRequest, what).help("e.g. workflowtemplate/hello")]));
+        return Err(Failure(vec![
+            Diagnostic::new(Code::BadRequest, what).help("e.g. workflowtemplate/hello"),
+        ]));
     };
     let mut options = options(given)?;
     options["dryRun"] = json!(dry_run);

@@ -81,11 +81,20 @@ async fn asked_to_stop() -> Result<(), Failure> {
 /// One block with everything that a client needs.
 fn greet(context: &Context, addresses: &[SocketAddr]) {
     let Some(first) = addresses.first() else { return };
-    anstream::println!("argosy {} serves {}", env!("CARGO_PKG_VERSION"), context.config.data.display());
+    anstream::println!(
+        "argosy {} serves {}",
+        env!("CARGO_PKG_VERSION"),
+        context.config.data.display()
+    );
     for address in addresses {
         anstream::println!("  http://{address}");
     }
     anstream::println!("for argosy:  export ARGOSY_SERVER=http://{first}");
-    anstream::println!("for argo:    export ARGO_SERVER={first} ARGO_HTTP1=true ARGO_SECURE=false KUBECONFIG=/dev/null");
-    anstream::println!("for hera:    WorkflowsService(host=\"http://{first}\", namespace=\"{}\")", context.config.namespace);
+    anstream::println!(
+        "for argo:    export ARGO_SERVER={first} ARGO_HTTP1=true ARGO_SECURE=false KUBECONFIG=/dev/null"
+    );
+    anstream::println!(
+        "for hera:    WorkflowsService(host=\"http://{first}\", namespace=\"{}\")",
+        context.config.namespace
+    );
 }

@@ -91,7 +91,10 @@ pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Val
 
 fn over(last: Value) -> Result<Value, Failure> {
     if last["status"]["finishedAt"].is_null() {
-        return Err(Failure::unreachable("the server stopped before the run ended", "start it again; the run goes on"));
+        return Err(Failure::unreachable(
+            "the server stopped before the run ended",
+            "start it again; the run goes on",
+        ));
     }
     Ok(last)
 }
