@@ -4,3 +4,6 @@
 //! out, and hands on types of `argosy_model`. Upstream words live here and nowhere below.
 
 pub mod argo;
+pub mod argo_status;
+pub mod http;
+pub mod ports;

@@ -97,20 +97,20 @@ impl Scheduler {
         if self.placed.contains_key(&attempt) {
             return;
         }
-        if let Some(host) = self.machines.get_mut(machine as usize) {
-            if host.take(&asked) {
-                self.placed.insert(attempt, (machine, asked));
-            }
+        if let Some(host) = self.machines.get_mut(machine as usize)
+            && host.take(&asked)
+        {
+            self.placed.insert(attempt, (machine, asked));
         }
     }
 
     /// Takes a job out: it ended, or is not wanted any more.
     pub fn withdraw(&mut self, attempt: AttemptId) {
         self.changed = true;
-        if let Some((machine, asked)) = self.placed.remove(&attempt) {
-            if let Some(machine) = self.machines.get_mut(machine as usize) {
-                machine.give_back(&asked);
-            }
+        if let Some((machine, asked)) = self.placed.remove(&attempt)
+            && let Some(machine) = self.machines.get_mut(machine as usize)
+        {
+            machine.give_back(&asked);
         }
         match self.orders.remove(&attempt) {
             Some((Some(until), order)) => {
@@ -126,12 +126,12 @@ impl Scheduler {
     fn take_ready(&mut self, order: Order) -> Option<Job> {
         let job = self.ready.remove(&order)?;
         self.orders.remove(&job.attempt);
-        if let Some(gang) = &job.gang {
-            if let Some(members) = self.gangs.get_mut(&gang.id) {
-                members.remove(&order);
-                if members.is_empty() {
-                    self.gangs.remove(&gang.id);
-                }
+        if let Some(gang) = &job.gang
+            && let Some(members) = self.gangs.get_mut(&gang.id)
+        {
+            members.remove(&order);
+            if members.is_empty() {
+                self.gangs.remove(&gang.id);
             }
         }
         Some(job)

@@ -1,1 +1,15 @@
-//! The driver that wires engine, scheduler, store and backend together.
+//! The driver: one loop that takes inputs, asks engine and scheduler what follows, has the store
+//! make it durable, and only then lets the backend act.
+//!
+//! Absent from this crate: SQL, wire types, and every rule about what a run does next.
+
+mod backend;
+mod clock;
+mod core;
+mod hooks;
+mod service;
+
+pub use backend::{Backend, BackendReport};
+pub use clock::{Clock, SystemClock};
+pub use core::Options;
+pub use service::{RunView, Service, Stopped};

@@ -1,1 +1,22 @@
 //! The event log, snapshots and projections.
+//!
+//! One writer commits; everything else reads. A commit is one row of the log, at most one row per
+//! changed run, and now and then pieces of snapshots, in one transaction that is synced before
+//! [`Store::commit`] returns. Absent from this crate: any decision about what is written.
+
+mod commit;
+mod encode;
+mod error;
+mod load;
+mod objects;
+mod open;
+mod query;
+mod row;
+
+pub use commit::{Archived, Commit, Memo, ObjectChange, Part, Snapshot};
+pub use error::{Error, Result};
+pub use load::{Loaded, StoredRun};
+pub use objects::Object;
+pub use open::Store;
+pub use query::ListFilter;
+pub use row::RunRow;

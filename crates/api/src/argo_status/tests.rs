@@ -1,0 +1,103 @@
+//! Shapes worked out from argo-workflows `workflow/controller/{steps,dag,operator}.go`.
+
+use argosy_engine::{Input, Run, decide, submit};
+use argosy_model::attempt::{End, Exit};
+use argosy_model::run::Plan;
+use argosy_model::{RunId, RunSpec, StepKey};
+use serde_json::{Value, json};
+
+use super::workflow;
+
+fn run(graph: Value) -> Run {
+    let spec = RunSpec {
+        space: "argo".into(),
+        name: "wf".into(),
+        uid: "u".into(),
+        door: "argo".into(),
+        labels: Vec::new(),
+        priority: 0,
+        plan: Plan::Graph(Box::new(serde_json::from_value(graph).unwrap())),
+        source: json!({"metadata": {"generateName": "wf-"}, "spec": {"entrypoint": "main"}}),
+    };
+    submit(RunId(1), spec, 1_000).0
+}
+
+fn finish(run: &mut Run, step: u32, exit: i32) {
+    let attempt = run.current_attempt(StepKey(step)).unwrap().0;
+    let _ = decide(run, Input::Placed { attempt, machine: 0 }, 2_000);
+    let end = Box::new(End { started_ms: 2_000, ended_ms: 3_000, ..End::bare(Exit::Code(exit)) });
+    let _ = decide(run, Input::Ended { attempt, end }, 3_000);
+}
+
+fn node<'a>(workflow: &'a Value, name: &str) -> &'a Value {
+    let nodes = workflow["status"]["nodes"].as_object().unwrap();
+    nodes.values().find(|node| node["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn id(workflow: &Value, name: &str) -> Value {
+    node(workflow, name)["id"].clone()
+}
+
+fn two_groups() -> Value {
+    json!({"templates": [
+        {"name": "main", "body": {"Steps": [
+            [{"name": "a", "target": {"Template": 1}}],
+            [{"name": "b", "target": {"Template": 1}}]]}},
+        {"name": "leaf", "body": {"Process": {}}}]})
+}
+
+#[test]
+fn steps_hang_group_by_group() {
+    let mut run = run(two_groups());
+    finish(&mut run, 2, 0);
+    let workflow = workflow(&run);
+    assert_eq!(id(&workflow, "wf"), "wf");
+    assert_eq!(node(&workflow, "wf")["children"], json!([id(&workflow, "wf[0]")]));
+    assert_eq!(node(&workflow, "wf[0]")["children"], json!([id(&workflow, "wf[0].a")]));
+    assert_eq!(node(&workflow, "wf[0]")["type"], "StepGroup");
+    assert_eq!(node(&workflow, "wf[0].a")["children"], json!([id(&workflow, "wf[1]")]));
+    assert_eq!(node(&workflow, "wf[0].a")["boundaryID"], "wf");
+    assert_eq!(node(&workflow, "wf[0].a")["type"], "Pod");
+    assert_eq!(node(&workflow, "wf[0].a")["outputs"]["exitCode"], "0");
+    assert_eq!(node(&workflow, "wf[1].b")["phase"], "Pending");
+    assert_eq!(workflow["status"]["progress"], "1/2");
+    assert_eq!(workflow["status"]["phase"], "Running");
+}
+
+#[test]
+fn tasks_hang_below_what_they_depend_on() {
+    let mut run = run(json!({"templates": [
+        {"name": "main", "body": {"Dag": {"tasks": [
+            {"name": "A", "target": {"Template": 1}},
+            {"name": "B", "target": {"Template": 1}, "depends": "A"}]}}},
+        {"name": "leaf", "body": {"Process": {}}}]}));
+    finish(&mut run, 1, 0);
+    finish(&mut run, 2, 0);
+    let workflow = workflow(&run);
+    assert_eq!(node(&workflow, "wf")["children"], json!([id(&workflow, "wf.A")]));
+    assert_eq!(node(&workflow, "wf.A")["children"], json!([id(&workflow, "wf.B")]));
+    assert_eq!(node(&workflow, "wf")["outboundNodes"], json!([id(&workflow, "wf.B")]));
+    assert_eq!(workflow["status"]["phase"], "Succeeded");
+    assert_eq!(workflow["metadata"]["labels"]["workflows.argoproj.io/completed"], "true");
+}
+
+#[test]
+fn tries_are_nodes_below_a_retry_node() {
+    let mut graph = two_groups();
+    graph["templates"][1]["retry"] = json!({"limit": "1"});
+    let mut run = run(graph);
+    finish(&mut run, 2, 3);
+    finish(&mut run, 2, 0);
+    let workflow = workflow(&run);
+    let retry = node(&workflow, "wf[0].a");
+    assert_eq!(retry["type"], "Retry");
+    assert_eq!(
+        retry["children"],
+        json!([id(&workflow, "wf[0].a(0)"), id(&workflow, "wf[0].a(1)"), id(&workflow, "wf[1]")])
+    );
+    assert_eq!(node(&workflow, "wf[0].a(0)")["phase"], "Failed");
+    assert_eq!(node(&workflow, "wf[0].a(0)")["outputs"]["exitCode"], "3");
+    assert_eq!(node(&workflow, "wf[0].a(0)")["message"], "main: Error (exit code 3)");
+    assert_eq!(node(&workflow, "wf[0].a(1)")["phase"], "Succeeded");
+    assert_eq!(node(&workflow, "wf[0].a(1)")["nodeFlag"]["retried"], true);
+}

@@ -1,0 +1,69 @@
+//! Errors on the wire: `{"code": <gRPC code>, "message": ...}` as Argo's gateway has it, with our
+//! own diagnostics beside.
+
+use argosy_model::{Code, Diagnostic};
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Why a request is refused: at least one diagnostic.
+#[derive(Debug)]
+pub struct Refusal(pub Vec<Diagnostic>);
+
+impl From<Diagnostic> for Refusal {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Refusal(vec![diagnostic])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Refusal {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Refusal(diagnostics)
+    }
+}
+
+impl From<argosy_store::Error> for Refusal {
+    fn from(error: argosy_store::Error) -> Self {
+        Refusal(vec![error.into()])
+    }
+}
+
+/// HTTP status and gRPC code of an error.
+fn status(code: Code) -> (StatusCode, u8) {
+    match code {
+        Code::NotFound => (StatusCode::NOT_FOUND, 5),
+        Code::AlreadyExists => (StatusCode::CONFLICT, 6),
+        Code::NotInState => (StatusCode::BAD_REQUEST, 9),
+        Code::Unsupported => (StatusCode::NOT_IMPLEMENTED, 12),
+        Code::Unreachable | Code::StoreFailed | Code::DataBusy => {
+            (StatusCode::SERVICE_UNAVAILABLE, 14)
+        }
+        _ => (StatusCode::BAD_REQUEST, 3),
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let first = self.0.first().map_or(Code::BadRequest, |diagnostic| diagnostic.code);
+        let (http, grpc) = status(first);
+        let message: Vec<String> = self.0.iter().map(Diagnostic::line).collect();
+        let body = json!({"code": grpc, "message": message.join("\n"), "diagnostics": self.0});
+        (http, Json(body)).into_response()
+    }
+}
+
+/// The answer of a handler.
+pub(super) type Answer<T> = Result<T, Refusal>;
+
+/// Nothing of that name.
+pub(super) fn not_found(what: &str, name: &str) -> Refusal {
+    Diagnostic::new(Code::NotFound, format!("there is no {what} named {name:?}"))
+        .help("see `argosy list`")
+        .into()
+}
+
+/// A request that cannot be understood.
+pub(super) fn bad_request(what: impl Into<String>) -> Refusal {
+    Diagnostic::new(Code::BadRequest, what).into()
+}

@@ -1,0 +1,114 @@
+//! The HTTP door: Argo's REST paths where one exists (argo-workflows
+//! `pkg/apiclient/**/*.proto`, `api/openapi-spec/swagger.json`), our own under `/argosy/v1`
+//! elsewhere.
+//!
+//! Every handler gets a [`Caller`] from one middleware.
+
+mod error;
+mod info;
+mod library;
+mod logs;
+mod native;
+mod query;
+mod select;
+mod templates;
+mod watch;
+mod workflows;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use argosy_model::{Cause, limits};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{get, post, put};
+use axum::{Extension, Router};
+
+use crate::ports::Service;
+pub use error::Refusal;
+
+/// What the handlers share.
+#[derive(Clone)]
+pub struct Door {
+    /// The server.
+    pub service: Arc<dyn Service>,
+    /// Where logs are read from.
+    pub data_dir: PathBuf,
+    /// Makes random suffixes of names and ids: (UUID, five letters).
+    pub random: Arc<dyn Fn() -> (String, String) + Send + Sync>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The principal.
+    pub principal: String,
+    /// The request's id.
+    pub request: String,
+}
+
+impl Caller {
+    /// The cause that events carry.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        Cause {
+            actor: self.principal.clone(),
+            door: "argo".to_owned(),
+            request: self.request.clone(),
+        }
+    }
+}
+
+/// All routes.
+pub fn router(door: Door) -> Router {
+    let one = "/api/v1/workflows/{space}/{name}";
+    Router::new()
+        .route("/api/v1/workflows/{space}", get(workflows::list).post(workflows::create))
+        .route("/api/v1/workflows/{space}/lint", post(workflows::lint))
+        .route("/api/v1/workflows/{space}/submit", post(workflows::submit))
+        .route(one, get(workflows::get).delete(workflows::delete))
+        .route("/api/v1/workflows/{space}/{name}/log", get(logs::of_workflow))
+        .route("/api/v1/workflows/{space}/{name}/{verb}", put(workflows::verb).get(logs::of_pod))
+        .route("/api/v1/workflows/{space}/{name}/{pod}/log", get(logs::of_named_pod))
+        .route("/api/v1/workflow-events/{space}", get(watch::events))
+        .route(
+            "/api/v1/workflow-templates/{space}",
+            get(templates::list).post(templates::create),
+        )
+        .route(
+            "/api/v1/workflow-templates/{space}/{name}",
+            get(templates::get).put(templates::update).delete(templates::delete),
+        )
+        .route(
+            "/api/v1/cluster-workflow-templates",
+            get(templates::list_cluster).post(templates::create_cluster),
+        )
+        .route(
+            "/api/v1/cluster-workflow-templates/{name}",
+            get(templates::get_cluster)
+                .put(templates::update_cluster)
+                .delete(templates::delete_cluster),
+        )
+        .route("/api/v1/info", get(info::info))
+        .route("/api/v1/version", get(info::version))
+        .route("/api/v1/userinfo", get(info::user))
+        .route("/argosy/v1/spaces/{space}/objects", post(native::apply))
+        .route("/argosy/v1/spaces/{space}/runs/{name}/explain", get(native::explain))
+        .route("/argosy/v1/spaces/{space}/runs/{name}/steps", get(native::steps))
+        .route("/healthz", get(info::health))
+        .route("/metrics", get(info::metrics))
+        .layer(DefaultBodyLimit::max(usize::try_from(limits::MANIFEST_BYTES.max).unwrap_or(usize::MAX)))
+        .layer(middleware::from_fn_with_state(door.clone(), identify))
+        .with_state(door)
+}
+
+/// The one place that says who a caller is. Without configured authentication the server listens
+/// on loopback only, and everybody there is its owner.
+async fn identify(State(door): State<Door>, mut request: Request, next: Next) -> Response {
+    let (id, _) = (door.random)();
+    request.extensions_mut().insert(Caller { principal: "local".to_owned(), request: id });
+    next.run(request).await
+}
+
+type Asked = Extension<Caller>;

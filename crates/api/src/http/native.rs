@@ -1,0 +1,136 @@
+//! What no upstream's API has: applying documents of any kind, explanations, timelines.
+
+use argosy_engine::names;
+use argosy_model::attempt::Attempt;
+use argosy_model::{AttemptPhase, Kind, Phase, RunId, Step, StepKey};
+use axum::extract::{Path, State};
+use axum::Json;
+use serde_json::{Value, json};
+
+use super::error::{Answer, not_found};
+use super::query::{self, Query};
+use super::{Asked, Door, library, select};
+
+/// `POST /argosy/v1/spaces/{space}/objects`: stores every template, configuration map and secret
+/// of a text with one or more documents.
+pub(super) async fn apply(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    query: Query,
+    _caller: Asked,
+    body: String,
+) -> Answer<Json<Value>> {
+    let file = query::value(&query, "file").unwrap_or("-");
+    let stored = library::store_all(&door, &space, file, &body).await?;
+    Ok(Json(json!({"stored": stored})))
+}
+
+/// `GET /argosy/v1/spaces/{space}/runs/{name}/explain`: why each step that is not over waits.
+pub(super) async fn explain(
+    State(door): State<Door>,
+    Path((space, name)): Path<(String, String)>,
+) -> Answer<Json<Value>> {
+    let view = open(&door, &space, &name).await?;
+    let (phase, waiting) = view.read(|run| {
+        let keys = (0u32..).map(StepKey).take(run.steps.len());
+        let waiting: Vec<_> = keys
+            .filter_map(|key| run.step(key).map(|step| (key, step)))
+            .filter(|(_, step)| !step.phase.is_terminal())
+            .filter(|(_, step)| step.kind.has_attempts() || step.kind == Kind::Suspend)
+            .map(|(key, step)| {
+                let queued = run.current_attempt(key).filter(|(_, attempt)| {
+                    attempt.phase == AttemptPhase::Queued
+                });
+                let reason = engine_reason(run, step);
+                (names::full_name(run, key), queued.map(|(id, _)| id), reason)
+            })
+            .take(1_000)
+            .collect();
+        (run.phase, waiting)
+    });
+    let mut steps = Vec::new();
+    for (step, queued, reason) in waiting {
+        let from_queue = match queued {
+            Some(attempt) => door.service.explain(attempt).await?,
+            None => None,
+        };
+        steps.push(match from_queue {
+            Some(reason) => json!({
+                "step": step, "sentence": reason.sentence(),
+                "detail": reason, "remedy": reason.remedy()}),
+            None => json!({"step": step, "sentence": reason}),
+        });
+    }
+    Ok(Json(json!({"run": name, "phase": phase.as_str(), "steps": steps})))
+}
+
+/// Why a step is where it is, as far as the run alone decides.
+fn engine_reason(run: &argosy_engine::Run, step: &Step) -> String {
+    match (step.kind, step.phase, step.attempts.last().map(|attempt| attempt.phase)) {
+        (Kind::Suspend, Phase::Running, _) => {
+            "waits for somebody to resume it (`argosy resume`)".to_owned()
+        }
+        (_, Phase::Waiting, None) if run.suspended => {
+            "waits for the run to be resumed (`argosy resume`)".to_owned()
+        }
+        (_, Phase::Waiting, None) => {
+            "waits for another step to end: the limit `parallelism` is reached".to_owned()
+        }
+        (_, _, Some(AttemptPhase::Placed)) => "is being started".to_owned(),
+        (_, _, Some(AttemptPhase::Running)) => "runs".to_owned(),
+        _ => "waits for a machine".to_owned(),
+    }
+}
+
+async fn open(door: &Door, space: &str, name: &str) -> Answer<crate::ports::RunView> {
+    let row = door.service.find(space, name).await?.ok_or_else(|| not_found("run", name))?;
+    let id: RunId = row.id;
+    Ok(door.service.run(id).await?)
+}
+
+/// `GET /argosy/v1/spaces/{space}/runs/{name}/steps?selector=`: steps with the timeline of every
+/// attempt.
+pub(super) async fn steps(
+    State(door): State<Door>,
+    Path((space, name)): Path<(String, String)>,
+    query: Query,
+) -> Answer<Json<Value>> {
+    let view = open(&door, &space, &name).await?;
+    let selector = query::value(&query, "selector").unwrap_or_default();
+    let steps = view.read(|run| {
+        let keys = if selector.is_empty() {
+            (0u32..).map(StepKey).take(run.steps.len()).collect()
+        } else {
+            select::steps(run, selector)?
+        };
+        let steps = keys.into_iter().filter_map(|key| {
+            let step = run.step(key)?;
+            let full = names::full_name(run, key);
+            let attempts: Vec<_> = step.attempts.iter().enumerate().map(attempt_json).collect();
+            Some(json!({
+                "name": full, "id": names::node_id(&run.spec.name, &full),
+                "displayName": names::display_name(run, key),
+                "phase": step.phase, "message": step.message,
+                "createdMs": step.created_ms, "startedMs": step.started_ms,
+                "endedMs": step.ended_ms, "attempts": attempts}))
+        });
+        Ok::<_, super::Refusal>(steps.collect::<Vec<_>>())
+    })?;
+    Ok(Json(json!({"run": name, "steps": steps})))
+}
+
+fn attempt_json((number, attempt): (usize, &Attempt)) -> Value {
+    let end = attempt.end.as_deref();
+    json!({
+        "number": number, "phase": attempt.phase, "kill": attempt.kill,
+        "queuedMs": attempt.queued_ms, "notBeforeMs": attempt.not_before_ms,
+        "placedMs": attempt.placed_ms,
+        "stagedMs": end.map_or(0, |end| end.staged_ms),
+        "startedMs": attempt.started_ms,
+        "endedMs": end.map_or(0, |end| end.ended_ms),
+        "savedMs": end.map_or(0, |end| end.saved_ms),
+        "exit": end.map(|end| &end.exit),
+        "message": end.map(|end| &end.message),
+        "usage": end.map(|end| &end.usage),
+    })
+}

@@ -1,0 +1,60 @@
+//! Watches: the run whenever it has changed. Changes that come faster than they are read are one
+//! change; the last state always arrives.
+
+use std::convert::Infallible;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use futures::{Stream, stream};
+use serde_json::{Value, json};
+
+use super::error::{Answer, bad_request, not_found};
+use super::query::{self, Query};
+use super::Door;
+use crate::argo_status::workflow;
+use crate::ports::RunView;
+
+/// `GET /api/v1/workflow-events/{space}?listOptions.fieldSelector=metadata.name=X`
+pub(super) async fn events(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    query: Query,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let selector = query::value(&query, "listOptions.fieldSelector").unwrap_or_default();
+    let name = query::field(selector, "metadata.name")
+        .ok_or_else(|| bad_request("a watch needs listOptions.fieldSelector=metadata.name=NAME"))?;
+    let row = door.service.find(&space, name).await?.ok_or_else(|| not_found("run", name))?;
+    let view = door.service.run(row.id).await?;
+    Ok(respond(&headers, changes(view)))
+}
+
+/// The run now, and after every change until its end.
+fn changes(view: RunView) -> impl Stream<Item = Value> {
+    stream::unfold((view, "ADDED", false), |(mut view, kind, over)| async move {
+        if over || (kind == "MODIFIED" && !view.changed().await) {
+            return None;
+        }
+        let (object, over) = view.read(|run| (workflow(run), run.phase.is_terminal()));
+        Some((json!({"type": kind, "object": object}), (view, "MODIFIED", over)))
+    })
+}
+
+/// A stream of results: server-sent events where the client asks for them, else a line each.
+pub(super) fn respond(
+    headers: &HeaderMap,
+    values: impl Stream<Item = Value> + Send + 'static,
+) -> Response {
+    use futures::StreamExt;
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let sse = accept.is_some_and(|accept| accept.contains("text/event-stream"));
+    let body = Body::from_stream(values.map(move |value| {
+        let line = json!({"result": value}).to_string();
+        let text = if sse { format!("data: {line}\n\n") } else { format!("{line}\n") };
+        Ok::<_, Infallible>(Bytes::from(text))
+    }));
+    let kind = if sse { "text/event-stream" } else { "application/json" };
+    ([(header::CONTENT_TYPE, kind)], body).into_response()
+}

@@ -1,0 +1,67 @@
+//! What the doors need of the server. The server implements it; nothing here knows how.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use argosy_engine::{Input, Run};
+use argosy_model::{AttemptId, Cause, Diagnostic, RunId, RunSpec};
+use argosy_scheduler::Reason;
+use argosy_store::{ListFilter, Object, ObjectChange, RunRow};
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+/// A run that a reader looks at: live, or from the archive.
+#[derive(Clone, Debug)]
+pub struct RunView {
+    run: Arc<RwLock<Run>>,
+    version: Option<watch::Receiver<u64>>,
+}
+
+impl RunView {
+    /// A view of a run; `version` rises with every durable change, and is `None` for a run that
+    /// never changes again.
+    #[must_use]
+    pub fn new(run: Arc<RwLock<Run>>, version: Option<watch::Receiver<u64>>) -> RunView {
+        RunView { run, version }
+    }
+
+    /// Looks at the run as it is now.
+    pub fn read<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
+        look(&self.run.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits until the run has changed since the last call; `false` when it never will again.
+    /// Changes in between are one change.
+    pub async fn changed(&mut self) -> bool {
+        match &mut self.version {
+            Some(version) => version.changed().await.is_ok(),
+            None => false,
+        }
+    }
+}
+
+/// The server, as the doors see it: reading, and one way to write.
+#[async_trait]
+pub trait Service: Send + Sync + 'static {
+    /// Accepts a run. When this returns, the run survives power loss.
+    async fn submit(&self, spec: RunSpec, cause: Cause) -> Result<RunId, Diagnostic>;
+    /// Gives a live run an input; tells whether that changed anything.
+    async fn input(&self, run: RunId, input: Input, cause: Cause) -> Result<bool, Diagnostic>;
+    /// Deletes a finished run.
+    async fn delete(&self, run: RunId) -> Result<(), Diagnostic>;
+    /// Puts or deletes objects.
+    async fn put_objects(&self, changes: Vec<ObjectChange>) -> Result<(), Diagnostic>;
+    /// The objects of a kind, by name; of no owner when `space` is empty.
+    async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>, Diagnostic>;
+    /// A run, live or archived.
+    async fn run(&self, id: RunId) -> Result<RunView, Diagnostic>;
+    /// The row of a run by name.
+    async fn find(&self, space: &str, name: &str) -> Result<Option<RunRow>, Diagnostic>;
+    /// Rows of runs, newest first.
+    async fn list(&self, filter: &ListFilter) -> Result<Vec<RunRow>, Diagnostic>;
+    /// Why an attempt waits for a machine; `None` where it does not.
+    async fn explain(&self, attempt: AttemptId) -> Result<Option<Reason>, Diagnostic>;
+    /// Unix ms.
+    fn now_ms(&self) -> i64;
+    /// Numbers for `/metrics`: (name, help, value).
+    fn metrics(&self) -> Vec<(&'static str, &'static str, u64)>;
+}

@@ -1,0 +1,192 @@
+//! Requests to the HTTP door: of a server over the network, or of the one in this process.
+
+use argosy_model::{Code, Diagnostic};
+use axum::Router;
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures::{Stream, StreamExt, stream};
+use http::{Method, Request, Response};
+use http_body_util::BodyExt;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tower::ServiceExt;
+
+use crate::failure::Failure;
+
+/// A way to reach a door.
+#[derive(Clone)]
+enum Transport {
+    Router(Router),
+    Tcp(String),
+}
+
+/// A door and the space that is meant.
+#[derive(Clone)]
+pub(crate) struct Client {
+    transport: Transport,
+    pub(crate) space: String,
+}
+
+/// The answer's body, in pieces.
+type Pieces = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>;
+
+impl Client {
+    /// The door in this process.
+    pub(crate) fn embedded(router: Router, space: &str) -> Client {
+        Client { transport: Transport::Router(router), space: space.to_owned() }
+    }
+
+    /// A server's door, `http://HOST:PORT`.
+    pub(crate) fn remote(url: &str, space: &str) -> Result<Client, Failure> {
+        let address = url.trim_end_matches('/').strip_prefix("http://").ok_or_else(|| {
+            let what = format!("{url:?} is not of the form http://HOST:PORT");
+            Failure(vec![Diagnostic::new(Code::BadValue, what)])
+        })?;
+        Ok(Client { transport: Transport::Tcp(address.to_owned()), space: space.to_owned() })
+    }
+
+    async fn send(&self, method: Method, path: &str, kind: &str, body: Bytes) -> Result<(http::StatusCode, Pieces), Failure> {
+        let host = match &self.transport {
+            Transport::Router(_) => "argosy",
+            Transport::Tcp(address) => address,
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", host)
+            .header("content-type", kind)
+            .body(Body::from(body))
+            .map_err(|error| Failure::other(error.to_string()))?;
+        match &self.transport {
+            Transport::Router(router) => {
+                let Ok(answer) = router.clone().oneshot(request).await;
+                Ok(split(answer))
+            }
+            Transport::Tcp(address) => Ok(split(over_tcp(address, request).await?)),
+        }
+    }
+
+    /// A request whose answer is one JSON value.
+    pub(crate) async fn json(&self, method: Method, path: &str, kind: &str, body: Bytes) -> Result<Value, Failure> {
+        let (status, mut pieces) = self.send(method, path, kind, body).await?;
+        let mut all = BytesMut::new();
+        while let Some(piece) = pieces.next().await {
+            all.extend_from_slice(&piece?);
+        }
+        if !status.is_success() {
+            return Err(refusal(status, &all));
+        }
+        serde_json::from_slice(&all)
+            .map_err(|error| Failure::unreachable(format!("the answer is not JSON: {error}"), "is this an argosy server?"))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.json(Method::GET, path, "application/json", Bytes::new()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.json(Method::PUT, path, "application/json", Bytes::from(body.to_string())).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.json(Method::POST, path, "application/json", Bytes::from(body.to_string())).await
+    }
+
+    pub(crate) async fn post_yaml(&self, path: &str, body: String) -> Result<Value, Failure> {
+        self.json(Method::POST, path, "application/yaml", Bytes::from(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        self.json(Method::DELETE, path, "application/json", Bytes::new()).await
+    }
+
+    /// A request whose answer is one `{"result": ...}` a line, as long as the server has some.
+    pub(crate) async fn lines(
+        &self,
+        path: &str,
+    ) -> Result<impl Stream<Item = Result<Value, Failure>> + use<>, Failure> {
+        let (status, mut pieces) =
+            self.send(Method::GET, path, "application/json", Bytes::new()).await?;
+        if !status.is_success() {
+            let mut all = BytesMut::new();
+            while let Some(piece) = pieces.next().await {
+                all.extend_from_slice(&piece?);
+            }
+            return Err(refusal(status, &all));
+        }
+        Ok(Box::pin(stream::unfold((pieces, BytesMut::new()), |(mut pieces, mut buffer)| async move {
+            loop {
+                if let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+                    let line = buffer.split_to(end + 1);
+                    return Some((result_of(&line), (pieces, buffer)));
+                }
+                match pieces.next().await {
+                    Some(Ok(piece)) => buffer.extend_from_slice(&piece),
+                    Some(Err(failure)) => return Some((Err(failure), (pieces, buffer))),
+                    None => return None,
+                }
+            }
+        })))
+    }
+}
+
+fn split(answer: Response<Body>) -> (http::StatusCode, Pieces) {
+    let status = answer.status();
+    let pieces = answer.into_body().into_data_stream().map(|piece| {
+        piece.map_err(|error| Failure::unreachable(format!("the connection broke: {error}"), "try again"))
+    });
+    (status, Box::pin(pieces))
+}
+
+async fn over_tcp(address: &str, request: Request<Body>) -> Result<Response<Body>, Failure> {
+    let refused = |error: String| {
+        Failure::unreachable(
+            format!("no server answers at {address}: {error}"),
+            "start one with `argosy up`, or name another with --server",
+        )
+    };
+    let stream = TcpStream::connect(address).await.map_err(|error| refused(error.to_string()))?;
+    // Requests are small, and somebody waits for each.
+    let _ = stream.set_nodelay(true);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| refused(error.to_string()))?;
+    tokio::spawn(connection);
+    let answer = sender.send_request(request).await.map_err(|error| refused(error.to_string()))?;
+    Ok(answer.map(|body| Body::new(body.map_err(axum::Error::new))))
+}
+
+fn result_of(line: &[u8]) -> Result<Value, Failure> {
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|error| Failure::other(format!("a line is not JSON: {error}")))?;
+    Ok(value.get("result").cloned().unwrap_or(value))
+}
+
+fn refusal(status: http::StatusCode, body: &[u8]) -> Failure {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let diagnostics = value.get("diagnostics").cloned();
+    let known: Option<Vec<Diagnostic>> = diagnostics.and_then(|list| serde_json::from_value(list).ok());
+    match known.filter(|list| !list.is_empty()) {
+        Some(list) => Failure(list),
+        None if status == http::StatusCode::NOT_FOUND => {
+            Failure(vec![Diagnostic::new(Code::NotFound, "the server does not know this path")])
+        }
+        None => Failure::other(format!("the server answered {status}")),
+    }
+}
+
+/// A text as one segment of a path or one value of a query.
+pub(crate) fn quote(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut quoted = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            quoted.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(quoted, "%{byte:02X}");
+        }
+    }
+    quoted
+}

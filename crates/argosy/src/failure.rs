@@ -1,0 +1,72 @@
+//! How a command fails: what is said, and the exit code.
+
+use std::process::ExitCode;
+
+use argosy_model::{Code, Diagnostic};
+
+/// The run failed.
+pub(crate) const RUN_FAILED: u8 = 1;
+const REFUSED: u8 = 2;
+const NOT_FOUND: u8 = 3;
+const UNREACHABLE: u8 = 4;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) Vec<Diagnostic>);
+
+impl Failure {
+    pub(crate) fn other(what: impl Into<String>) -> Failure {
+        Failure(vec![Diagnostic::new(Code::BadRequest, what)])
+    }
+
+    pub(crate) fn unreachable(what: impl Into<String>, help: &str) -> Failure {
+        Failure(vec![Diagnostic::new(Code::Unreachable, what).help(help)])
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self.0.first().map(|diagnostic| diagnostic.code) {
+            Some(Code::NotFound) => NOT_FOUND,
+            Some(Code::Unreachable) => UNREACHABLE,
+            _ => REFUSED,
+        }
+    }
+
+    /// Says what went wrong, each with what to do below it.
+    pub(crate) fn report(self) -> ExitCode {
+        for diagnostic in &self.0 {
+            say(diagnostic);
+        }
+        ExitCode::from(self.exit_code())
+    }
+}
+
+fn say(diagnostic: &Diagnostic) {
+    let place = diagnostic.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    anstream::eprintln!("{place}[{}] {}", diagnostic.code, diagnostic.what);
+    if !diagnostic.help.is_empty() {
+        anstream::eprintln!("  {}", diagnostic.help);
+    }
+}
+
+/// A warning: on standard error, and nothing else happens.
+pub(crate) fn warn(diagnostic: &Diagnostic) {
+    anstream::eprintln!("warning: {}", diagnostic.line());
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Failure(vec![diagnostic])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Failure {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Failure(diagnostics)
+    }
+}
+
+impl From<argosy_store::Error> for Failure {
+    fn from(error: argosy_store::Error) -> Self {
+        Failure(vec![error.into()])
+    }
+}

@@ -1,0 +1,128 @@
+//! Tables of runs, explanations and timelines.
+
+use std::fmt::Write as _;
+
+use argosy_engine::names;
+use serde_json::Value;
+
+use super::{age, duration, paint, time};
+
+/// Runs, one a line.
+pub(crate) fn list(items: &[Value], now_ms: i64, wide: bool) -> String {
+    let mut titles = vec!["NAME", "STATUS", "AGE", "DURATION", "PRIORITY", "MESSAGE"];
+    if wide {
+        titles.extend(["PROGRESS", "PARAMETERS"]);
+    }
+    let rows = items.iter().map(|item| {
+        let (meta, status) = (&item["metadata"], &item["status"]);
+        let created = time::parse(meta["creationTimestamp"].as_str()).unwrap_or(now_ms);
+        let finished = time::parse(status["finishedAt"].as_str()).unwrap_or(now_ms);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut row = vec![
+            text(&meta["name"]),
+            super::tree::shown_status(item),
+            age(now_ms - created),
+            duration(finished - created),
+            item["spec"]["priority"].as_i64().unwrap_or(0).to_string(),
+            text(&status["message"]).replace('\n', " "),
+        ];
+        if wide {
+            let parameters = item["spec"]["arguments"]["parameters"].as_array();
+            let parameters = parameters.into_iter().flatten().map(|parameter| {
+                format!("{}={}", parameter["name"].as_str().unwrap_or_default(), names::plain(&parameter["value"]))
+            });
+            row.extend([text(&status["progress"]), parameters.collect::<Vec<_>>().join(",")]);
+        }
+        row
+    });
+    table(&titles, rows.collect())
+}
+
+/// Columns as wide as their widest cell.
+fn table(titles: &[&str], rows: Vec<Vec<String>>) -> String {
+    let width = |text: &str| anstream::adapter::strip_str(text).to_string().chars().count();
+    let mut widths: Vec<usize> = titles.iter().map(|title| width(title)).collect();
+    for row in &rows {
+        for (at, cell) in row.iter().enumerate() {
+            widths[at] = widths[at].max(width(cell));
+        }
+    }
+    let mut text = String::new();
+    let titles = titles.iter().map(|title| (*title).to_owned()).collect();
+    for row in std::iter::once(titles).chain(rows) {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let pad = widths[at] - width(cell) + 2;
+            line.push_str(cell);
+            line.push_str(&" ".repeat(pad));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Why steps wait: a sentence each.
+pub(crate) fn explanation(answer: &Value) -> String {
+    let steps = answer["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let run = answer["run"].as_str().unwrap_or_default();
+    let phase = answer["phase"].as_str().unwrap_or_default();
+    if steps.is_empty() {
+        return format!("{run} is {}; nothing of it waits\n", paint(phase, phase));
+    }
+    let rows = steps.iter().map(|step| {
+        let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
+        vec![text("step"), text("sentence")]
+    });
+    format!("{run} is {}\n\n{}", paint(phase, phase), table(&["STEP", "WHY"], rows.collect()))
+}
+
+/// The times of every attempt of a step.
+pub(crate) fn timeline(step: &Value) -> String {
+    let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{} {}", text("name"), paint(&text("phase"), &text("phase")));
+    if !text("message").is_empty() {
+        let _ = writeln!(out, "  {}", text("message"));
+    }
+    let attempts = step["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for attempt in attempts {
+        let _ = writeln!(out, "\nattempt {}: {}", attempt["number"], exit(attempt));
+        let queued = attempt["queuedMs"].as_i64().unwrap_or(0);
+        for name in ["queued", "placed", "staged", "started", "ended", "saved"] {
+            let at = attempt[format!("{name}Ms")].as_i64().unwrap_or(0);
+            if at != 0 {
+                let when = argosy_template::go::time::format_ms("2006-01-02T15:04:05.000Z07:00", at);
+                let _ = writeln!(out, "  {name:<8} {when}  +{} ms", at - queued);
+            }
+        }
+        if let Some(usage) = attempt["usage"].as_object().filter(|_| !attempt["exit"].is_null()) {
+            let number = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+            let _ = writeln!(
+                out,
+                "  cpu {} ms user, {} ms system; {} MiB at most",
+                number("user_us") / 1000,
+                number("system_us") / 1000,
+                number("max_rss_bytes") >> 20
+            );
+        }
+    }
+    out
+}
+
+fn exit(attempt: &Value) -> String {
+    let message = attempt["message"].as_str().unwrap_or_default();
+    let exit = match &attempt["exit"] {
+        Value::Null => attempt["phase"].as_str().unwrap_or_default().to_lowercase(),
+        Value::Object(map) => match (map.get("Code"), map.get("Signal")) {
+            (Some(code), _) => format!("exit code {code}"),
+            (_, Some(signal)) => format!("ended by signal {signal}, which was not sent from here"),
+            _ => String::new(),
+        },
+        other => other.as_str().unwrap_or_default().to_lowercase(),
+    };
+    let kill = attempt["kill"].as_str().map(|why| format!(" ({})", why.to_lowercase()));
+    let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+    format!("{exit}{}{message}", kill.unwrap_or_default())
+}

@@ -1,0 +1,11 @@
+//! Text for people: trees, tables, times, colours.
+
+mod lists;
+mod style;
+mod time;
+mod tree;
+
+pub(crate) use lists::{explanation, list, timeline};
+pub(crate) use style::{mark, paint};
+pub(crate) use time::{age, duration, since};
+pub(crate) use tree::run;

@@ -1,0 +1,36 @@
+//! What the driver asks of a backend. Every order may be given twice.
+
+use argosy_engine::Rendered;
+use argosy_model::attempt::{End, Kill};
+use argosy_model::{AttemptId, Resources};
+
+/// Makes jobs real.
+pub trait Backend: Send + Sync + 'static {
+    /// Starts an attempt, or tells again how it stands.
+    fn run(&self, attempt: AttemptId, rendered: Rendered);
+    /// Ends an attempt: politely, and after `grace_ms` for good.
+    fn kill(&self, attempt: AttemptId, why: Kill, grace_ms: u64);
+    /// The attempt's end is durable; what is only needed to tell it can go.
+    fn forget(&self, attempt: AttemptId);
+    /// Its machines, in the order of their ordinals.
+    fn machines(&self) -> Vec<(String, Resources)>;
+}
+
+/// What a backend tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BackendReport {
+    /// The process runs.
+    Started {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Unix ms.
+        at_ms: i64,
+    },
+    /// The attempt is over.
+    Ended {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Its end.
+        end: Box<End>,
+    },
+}

@@ -1,0 +1,238 @@
+//! What is gathered while the previous commit is being synced.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use argosy_engine::Run;
+use argosy_model::{Cause, Diagnostic, Effect, Event, Record, RunId, Turn};
+use argosy_store::{Archived, Commit, Memo, ObjectChange, RunRow, Snapshot};
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+use super::{Committed, Core, Live};
+use crate::hooks::{self, Point};
+
+/// Events of a run after which its changed pieces are written.
+const SNAPSHOT_EVENTS: u64 = 1_000;
+
+/// Commits after which runs that hold the log back are snapshotted, so that it can be cut.
+const LOG_COMMITS: u64 = 4_096;
+
+/// How long after a refused commit it is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// One commit in the making, with what waits for it.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) turns: Vec<Turn>,
+    changed: BTreeSet<RunId>,
+    rows: Vec<RunId>,
+    pub(crate) ended: Vec<(RunId, Arc<RwLock<Run>>)>,
+    pub(crate) deleted: Vec<RunId>,
+    pub(crate) objects: Vec<ObjectChange>,
+    pub(crate) memos: Vec<Memo>,
+    /// Orders to the backend.
+    pub(crate) effects: Vec<Effect>,
+    /// Answers to those who wait.
+    pub(crate) replies: Vec<Reply>,
+    pub(crate) urgent: bool,
+}
+
+/// An answer that is given once its cause is durable.
+pub(crate) struct Reply(pub(crate) Box<dyn FnOnce(Result<(), Diagnostic>) + Send>);
+
+impl Batch {
+    pub(crate) fn answer<T: Send + 'static>(
+        &mut self,
+        to: oneshot::Sender<Result<T, Diagnostic>>,
+        value: T,
+    ) {
+        self.urgent = true;
+        self.replies.push(Reply(Box::new(move |durable| {
+            // Whoever asked may have gone away.
+            let _ = to.send(durable.map(|()| value));
+        })));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+            && self.deleted.is_empty()
+            && self.objects.is_empty()
+            && self.memos.is_empty()
+            && self.effects.is_empty()
+            && self.replies.is_empty()
+    }
+}
+
+impl Core {
+    /// Adds a turn to the batch.
+    pub(crate) fn note(
+        &mut self,
+        run: RunId,
+        at_ms: i64,
+        cause: Option<Box<Cause>>,
+        events: Vec<Event>,
+        urgent: bool,
+    ) {
+        self.batch.urgent |= urgent;
+        if self.lazy_since.is_none() {
+            self.lazy_since = Some(Instant::now());
+        }
+        self.batch.changed.insert(run);
+        let row = events.iter().any(|event| {
+            matches!(
+                event,
+                Event::Submitted(_)
+                    | Event::RunEnded { .. }
+                    | Event::RunSuspended
+                    | Event::RunResumed
+                    | Event::LabelsSet(_)
+            )
+        });
+        if row && !self.batch.rows.contains(&run) {
+            self.batch.rows.push(run);
+        }
+        self.batch.turns.push(Turn { run, at_ms, cause, events });
+    }
+
+    /// Starts a commit when none is under way and something wants one.
+    pub(crate) fn commit_when_free(&mut self) {
+        let lazy_due = self.lazy_since.is_some_and(|since| since.elapsed() >= super::LAZY);
+        let wanted = self.batch.urgent || lazy_due || self.stopping.is_some();
+        if self.committing || !wanted || self.batch.is_empty() {
+            return;
+        }
+        self.lazy_since = None;
+        let mut batch = std::mem::take(&mut self.batch);
+        if hooks::effects_first() {
+            let effects = std::mem::take(&mut batch.effects);
+            self.carry_out(effects);
+        }
+        let commit = self.commit_of(&mut batch);
+        self.snapshotting = commit.snapshots.iter().map(|snapshot| snapshot.run).collect();
+        self.committing = true;
+        let (store, done) = (Arc::clone(&self.store), self.committed.clone());
+        let trouble = self.trouble.clone();
+        tokio::spawn(async move {
+            hooks::pass(Point::BeforeCommit);
+            let seq = finish(commit, &batch.ended, &store, &trouble).await;
+            // The loop is gone only when the process is stopping.
+            let _ = done.send(Committed { seq, batch });
+        });
+    }
+
+    fn commit_of(&mut self, batch: &mut Batch) -> Commit {
+        let mut commit = Commit {
+            at_ms: self.clock.now_ms(),
+            record: Record { turns: std::mem::take(&mut batch.turns) },
+            deleted: batch.deleted.clone(),
+            objects: std::mem::take(&mut batch.objects),
+            memos: std::mem::take(&mut batch.memos),
+            ..Commit::default()
+        };
+        for id in &batch.rows {
+            if let Some(live) = self.runs.get(id) {
+                commit.rows.push(live.read(RunRow::of));
+            }
+        }
+        for id in &batch.changed {
+            let Some(live) = self.runs.get_mut(id) else { continue };
+            let ended = live.read(|run| run.phase.is_terminal());
+            if !ended && live.events_since >= SNAPSHOT_EVENTS {
+                commit.snapshots.extend(snapshot(*id, live));
+            }
+        }
+        self.cut_log(&mut commit);
+        commit
+    }
+
+    /// Now and then: snapshots of the runs that hold the log back, or a cut of the log.
+    fn cut_log(&mut self, commit: &mut Commit) {
+        let oldest = self.runs.values().map(|live| live.snapshot_seq).min();
+        if self.last_seq.saturating_sub(self.log_from) < LOG_COMMITS {
+            return;
+        }
+        let behind = self.last_seq.saturating_sub(LOG_COMMITS / 2);
+        match oldest {
+            Some(oldest) if oldest < behind => {
+                for (id, live) in &mut self.runs {
+                    let known = commit.snapshots.iter().any(|snapshot| snapshot.run == *id);
+                    if live.snapshot_seq < behind && !known && commit.snapshots.len() < 64 {
+                        commit.snapshots.extend(snapshot(*id, live));
+                    }
+                }
+            }
+            oldest => {
+                let cut = oldest.unwrap_or(self.last_seq).min(self.last_seq);
+                commit.cut = Some(cut);
+                self.log_from = cut;
+            }
+        }
+    }
+
+    /// A commit is through: its effects may happen and its answers go out.
+    pub(crate) fn on_committed(&mut self, done: Committed) {
+        self.committing = false;
+        let Committed { seq, batch } = done;
+        hooks::pass(Point::AfterCommit);
+        self.last_seq = seq;
+        for id in std::mem::take(&mut self.snapshotting) {
+            if let Some(live) = self.runs.get_mut(&id) {
+                live.snapshot_seq = seq;
+            }
+        }
+        self.carry_out(batch.effects);
+        hooks::pass(Point::AfterEffect);
+        for id in &batch.changed {
+            if let Some(live) = self.runs.get(id) {
+                live.version.send_modify(|version| *version += 1);
+            }
+        }
+        for (id, _) in &batch.ended {
+            self.drop_run(*id);
+        }
+        batch.replies.into_iter().for_each(|reply| (reply.0)(Ok(())));
+    }
+}
+
+/// The changed pieces of a run. What cannot be encoded is left to the log, which has it all.
+fn snapshot(run: RunId, live: &mut Live) -> Option<Snapshot> {
+    match live.take_parts() {
+        Ok(parts) => Some(Snapshot { run, parts }),
+        Err(error) => {
+            tracing::error!(%run, %error, "a snapshot cannot be written");
+            None
+        }
+    }
+}
+
+/// Encodes what is costly to encode, outside the loop, and commits: again and again where the disk
+/// refuses, since nothing that was decided may be lost while the process lives.
+async fn finish(
+    mut commit: Commit,
+    ended: &[(RunId, Arc<RwLock<Run>>)],
+    store: &argosy_store::Store,
+    trouble: &watch::Sender<Option<String>>,
+) -> u64 {
+    for (id, run) in ended {
+        let run = run.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match Archived::of(&run) {
+            Ok(archived) => commit.archived.push(archived),
+            Err(error) => tracing::error!(run = %id, %error, "a run cannot be archived"),
+        }
+    }
+    loop {
+        match store.commit(&commit).await {
+            Ok(seq) => {
+                trouble.send_if_modified(|text| text.take().is_some());
+                return seq;
+            }
+            Err(error) => {
+                tracing::error!(%error, "a commit failed and is tried again");
+                trouble.send_replace(Some(error.to_string()));
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Starting the loop on what a data directory holds.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, RwLock};
+
+use argosy_engine::pending;
+use argosy_model::{AttemptPhase, Resources, StepKey};
+use argosy_scheduler::{MachineSpec, Scheduler};
+use argosy_store::Store;
+use tokio::sync::{mpsc, watch};
+
+use super::runs::{Live, SharedRun};
+use super::{Batch, Committed, Core, Options};
+use crate::backend::Backend;
+use crate::clock::Clock;
+
+/// A loop that is ready to run, with the receiving end of its commits.
+pub(crate) struct Loaded {
+    pub(crate) core: Core,
+    pub(crate) commits: mpsc::UnboundedReceiver<Committed>,
+}
+
+impl Core {
+    /// Loads every live run and brings the world in line with it.
+    pub(crate) async fn load(
+        options: &Options,
+        store: Arc<Store>,
+        backend: Arc<dyn Backend>,
+        clock: Arc<dyn Clock>,
+        trouble: watch::Sender<Option<String>>,
+        shared: Arc<RwLock<HashMap<argosy_model::RunId, SharedRun>>>,
+    ) -> argosy_store::Result<Loaded> {
+        let stored = store.load(clock.now_ms()).await?;
+        let (committed, commits) = mpsc::unbounded_channel();
+        let machines = backend.machines().into_iter().map(|(name, capacity)| MachineSpec {
+            name,
+            capacity,
+            slots: options.slots,
+            compressible_cpu: true,
+        });
+        let mut core = Core {
+            scheduler: Scheduler::new(machines.collect()),
+            clock,
+            store,
+            backend,
+            runs: HashMap::new(),
+            names: HashMap::new(),
+            shared,
+            last_run: stored.last_run,
+            batch: Batch::default(),
+            committing: false,
+            committed,
+            wakes: BTreeSet::new(),
+            lazy_since: None,
+            log_from: stored.seq,
+            last_seq: stored.seq,
+            snapshotting: Vec::new(),
+            stopping: None,
+            trouble,
+        };
+        let mut ids = Vec::new();
+        for found in stored.runs {
+            let id = found.run.id;
+            ids.push(id);
+            core.adopt_run(Live::new(found.run, found.snapshot_seq, found.events_since));
+        }
+        let now_ms = core.clock.now_ms();
+        for id in ids {
+            let effects = core.runs.get(&id).map(|live| live.read(|run| pending(run, now_ms)));
+            core.resume(effects.unwrap_or_default());
+        }
+        Ok(Loaded { core, commits })
+    }
+
+    fn adopt_run(&mut self, live: Live) {
+        let (id, name) = live.read(|run| (run.id, (run.spec.space.clone(), run.spec.name.clone())));
+        let placed: Vec<_> = live.read(|run| {
+            let keys = (0u32..).map(StepKey).take(run.steps.len());
+            keys.filter_map(|key| run.current_attempt(key).map(|(id, at)| (id, at.clone())))
+                .filter(|(_, at)| matches!(at.phase, AttemptPhase::Placed | AttemptPhase::Running))
+                .map(|(id, at)| (id, at.machine, asked(run, id.step)))
+                .collect()
+        });
+        for (attempt, machine, asked) in placed {
+            self.scheduler.adopt(attempt, machine, asked);
+        }
+        let mut shared = self.shared.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        shared.insert(id, live.shared());
+        drop(shared);
+        self.names.insert(name, id);
+        self.runs.insert(id, live);
+    }
+}
+
+fn asked(run: &argosy_engine::Run, key: StepKey) -> Resources {
+    use argosy_model::graph::Body;
+    match (run.task_of(key), run.template_of(key).map(|template| &template.body)) {
+        (Some(task), _) => task.process.resources,
+        (None, Some(Body::Process(process) | Body::ContainerSet(process))) => process.resources,
+        _ => Resources::default(),
+    }
+}

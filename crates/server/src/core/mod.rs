@@ -1,0 +1,183 @@
+//! The loop.
+
+mod batch;
+mod carry;
+mod load;
+mod requests;
+mod runs;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use argosy_engine::Input;
+use argosy_model::{Cause, RunId};
+use argosy_scheduler::Scheduler;
+use argosy_store::Store;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+pub(crate) use batch::Batch;
+pub(crate) use requests::{Mutation, Request};
+pub(crate) use runs::{Live, SharedRun};
+
+use crate::backend::{Backend, BackendReport};
+use crate::clock::Clock;
+
+/// How long facts that nothing waits for may stay out of the log.
+const LAZY: Duration = Duration::from_millis(100);
+
+/// How a core is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Jobs that one machine takes at once.
+    pub slots: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        // As many as a kubelet takes pods.
+        Options { slots: 110 }
+    }
+}
+
+/// What a finished commit brings back to the loop.
+pub(crate) struct Committed {
+    pub(crate) seq: u64,
+    pub(crate) batch: Batch,
+}
+
+/// The state of the loop.
+pub(crate) struct Core {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) runs: HashMap<RunId, Live>,
+    pub(crate) names: HashMap<(String, String), RunId>,
+    pub(crate) shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
+    pub(crate) last_run: u64,
+    pub(crate) batch: Batch,
+    pub(crate) committing: bool,
+    pub(crate) committed: mpsc::UnboundedSender<Committed>,
+    pub(crate) wakes: BTreeSet<(i64, RunId)>,
+    pub(crate) lazy_since: Option<Instant>,
+    pub(crate) log_from: u64,
+    pub(crate) last_seq: u64,
+    pub(crate) snapshotting: Vec<RunId>,
+    pub(crate) stopping: Option<tokio::sync::oneshot::Sender<()>>,
+    /// What the disk says, while it refuses.
+    pub(crate) trouble: watch::Sender<Option<String>>,
+}
+
+impl Core {
+    /// Runs until told to stop, or until nothing can be made durable any more.
+    pub(crate) async fn run(
+        mut self,
+        mut requests: mpsc::Receiver<Request>,
+        mut reports: mpsc::UnboundedReceiver<BackendReport>,
+        mut commits: mpsc::UnboundedReceiver<Committed>,
+    ) {
+        let mut inbox = Vec::new();
+        let mut told = Vec::new();
+        loop {
+            let sleep = self.sleep();
+            tokio::select! {
+                biased;
+                Some(done) = commits.recv() => self.on_committed(done),
+                count = reports.recv_many(&mut told, 4_096) => {
+                    if count == 0 { return; }
+                    told.drain(..).for_each(|report| self.on_report(report));
+                }
+                count = requests.recv_many(&mut inbox, 1_024) => {
+                    if count == 0 { return; }
+                    inbox.drain(..).for_each(|request| self.on_request(request));
+                }
+                () = tokio::time::sleep(sleep) => {}
+            }
+            self.wake_due();
+            self.place();
+            self.commit_when_free();
+            if self.is_stopped() {
+                return;
+            }
+        }
+    }
+
+    /// How long nothing has to be done if nothing happens.
+    fn sleep(&self) -> Duration {
+        let now = self.clock.now_ms();
+        let wake = self.wakes.first().map(|(at, _)| *at);
+        let next = [wake, self.scheduler.next_wake_ms()].into_iter().flatten().min();
+        let timed = next.map(|at| Duration::from_millis((at - now).max(0).cast_unsigned()));
+        let lazy = self.lazy_since.filter(|_| !self.committing);
+        let lazy = lazy.map(|since| (since + LAZY).saturating_duration_since(Instant::now()));
+        [timed, lazy].into_iter().flatten().min().unwrap_or(Duration::from_secs(3_600))
+    }
+
+    fn on_report(&mut self, report: BackendReport) {
+        match report {
+            BackendReport::Started { attempt, at_ms } => {
+                self.turn(attempt.run, Input::Started { attempt, at_ms }, None, false);
+            }
+            BackendReport::Ended { attempt, end } => {
+                let known = self.runs.contains_key(&attempt.run);
+                self.turn(attempt.run, Input::Ended { attempt, end }, None, true);
+                if !known {
+                    self.backend.forget(attempt);
+                }
+            }
+        }
+    }
+
+    fn wake_due(&mut self) {
+        let now = self.clock.now_ms();
+        while let Some((at, run)) = self.wakes.first().copied() {
+            if at > now {
+                return;
+            }
+            self.wakes.remove(&(at, run));
+            if let Some(live) = self.runs.get_mut(&run) {
+                live.wake_ms = None;
+            }
+            self.turn(run, Input::Wake, None, true);
+        }
+    }
+
+    /// Lets the scheduler place what it can, in the same commit.
+    fn place(&mut self) {
+        loop {
+            let placements = self.scheduler.round(self.clock.now_ms());
+            if placements.is_empty() {
+                return;
+            }
+            for placed in placements {
+                let input = Input::Placed { attempt: placed.attempt, machine: placed.machine };
+                if !self.runs.contains_key(&placed.attempt.run) {
+                    self.scheduler.withdraw(placed.attempt);
+                    continue;
+                }
+                self.turn(placed.attempt.run, input, None, true);
+            }
+        }
+    }
+
+    /// Takes one run one turn further, within the batch that is being gathered.
+    pub(crate) fn turn(
+        &mut self,
+        id: RunId,
+        input: Input,
+        cause: Option<Box<Cause>>,
+        urgent: bool,
+    ) -> bool {
+        let now_ms = self.clock.now_ms();
+        let Some(live) = self.runs.get_mut(&id) else { return false };
+        let decision = live.decide(input, now_ms);
+        let moved = !decision.events.is_empty();
+        if moved {
+            self.note(id, now_ms, cause, decision.events, urgent);
+        }
+        self.take_effects(decision.effects);
+        moved
+    }
+}

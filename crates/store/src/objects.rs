@@ -1,0 +1,88 @@
+//! Named objects that runs refer to.
+
+use sqlx::{Row, SqliteConnection};
+
+use crate::commit::ObjectChange;
+use crate::error::Result;
+use crate::open::Store;
+
+/// A stored object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its owner.
+    pub space: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// How often it was put.
+    pub version: u64,
+    /// Unix ms of its first put.
+    pub created_ms: i64,
+    /// What it holds.
+    pub data: Vec<u8>,
+}
+
+pub(crate) async fn put(
+    to: &mut SqliteConnection,
+    changes: &[ObjectChange],
+    at_ms: i64,
+) -> Result<()> {
+    for change in changes {
+        let query = match &change.data {
+            Some(data) => sqlx::query(
+                "INSERT INTO objects (space, kind, name, version, created_ms, data)
+                 VALUES ($1, $2, $3, 1, $4, $5)
+                 ON CONFLICT (space, kind, name)
+                 DO UPDATE SET version = objects.version + 1, data = excluded.data",
+            )
+            .bind(&change.space)
+            .bind(&change.kind)
+            .bind(&change.name)
+            .bind(at_ms)
+            .bind(data),
+            None => sqlx::query("DELETE FROM objects WHERE space = $1 AND kind = $2 AND name = $3")
+                .bind(&change.space)
+                .bind(&change.kind)
+                .bind(&change.name),
+        };
+        query.execute(&mut *to).await?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// The objects of a kind, by name. Objects without an owner have the space `""`.
+    ///
+    /// # Errors
+    /// Whatever the database says.
+    pub async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>> {
+        let rows =
+            sqlx::query("SELECT * FROM objects WHERE space = $1 AND kind = $2 ORDER BY name")
+                .bind(space)
+                .bind(kind)
+                .fetch_all(&self.readers)
+                .await?;
+        rows.iter()
+            .map(|row| {
+                Ok(Object {
+                    space: row.try_get("space")?,
+                    kind: row.try_get("kind")?,
+                    name: row.try_get("name")?,
+                    version: row.try_get::<i64, _>("version")?.cast_unsigned(),
+                    created_ms: row.try_get("created_ms")?,
+                    data: row.try_get("data")?,
+                })
+            })
+            .collect()
+    }
+
+    /// One object.
+    ///
+    /// # Errors
+    /// Whatever the database says.
+    pub async fn object(&self, space: &str, kind: &str, name: &str) -> Result<Option<Object>> {
+        let all = self.objects(space, kind).await?;
+        Ok(all.into_iter().find(|object| object.name == name))
+    }
+}

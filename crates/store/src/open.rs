@@ -1,0 +1,162 @@
+//! Opening a data directory.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use argosy_model::FORMAT_VERSION;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{Connection, Row, SqliteConnection};
+use tokio::sync::Mutex;
+
+use crate::error::{Error, Result};
+
+/// Connections for readers.
+const READERS: u32 = 4;
+
+/// An open data directory.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) readers: SqlitePool,
+    pub(crate) writer: Option<Mutex<Writer>>,
+    dir: PathBuf,
+    /// Held for as long as this process may write.
+    _lock: Option<File>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) connection: SqliteConnection,
+    /// Number of the last commit.
+    pub(crate) seq: u64,
+}
+
+impl Store {
+    /// Opens a data directory for writing, and makes it when it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when another process writes to it, [`Error::Newer`] when a later version
+    /// wrote it, and whatever the disk says.
+    pub async fn open(dir: &Path) -> Result<Store> {
+        let io = |what: &str| {
+            let what = format!("{what} {}", dir.display());
+            move |source| Error::Io { what, source }
+        };
+        fs::create_dir_all(dir).map_err(io("creating"))?;
+        let lock = lock(dir)?;
+        let file = database(dir);
+        let options = options(&file).create_if_missing(true);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        check_format(&mut connection).await?;
+        sqlx::migrate!().run_direct(None, &mut connection, true).await?;
+        write_format(&mut connection).await?;
+        let row = sqlx::query("SELECT COALESCE(MAX(seq), 0) AS seq FROM log")
+            .fetch_one(&mut connection)
+            .await?;
+        let last: i64 = row.try_get("seq")?;
+        let floor = floor(&mut connection).await?;
+        let seq = last.cast_unsigned().max(floor);
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .connect_lazy_with(self::options(&file).read_only(true));
+        let writer = Some(Mutex::new(Writer { connection, seq }));
+        Ok(Store { readers, writer, dir: dir.to_owned(), _lock: Some(lock) })
+    }
+
+    /// Opens a data directory for reading, also while a server writes to it.
+    ///
+    /// # Errors
+    /// [`Error::Newer`], and an error when there is none.
+    pub async fn read(dir: &Path) -> Result<Store> {
+        let file = database(dir);
+        let mut connection =
+            SqliteConnection::connect_with(&options(&file).read_only(true)).await?;
+        check_format(&mut connection).await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .connect_lazy_with(options(&file).read_only(true));
+        Ok(Store { readers, writer: None, dir: dir.to_owned(), _lock: None })
+    }
+
+    /// Whether there is a data directory to read.
+    #[must_use]
+    pub fn exists(dir: &Path) -> bool {
+        database(dir).exists()
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+fn database(dir: &Path) -> PathBuf {
+    dir.join("argosy.db")
+}
+
+fn options(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(file)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(Duration::from_secs(10))
+        .foreign_keys(false)
+        .pragma("cache_size", "-8192")
+}
+
+fn lock(dir: &Path) -> Result<File> {
+    let path = dir.join("server.lock");
+    let io = |source| Error::Io { what: format!("opening {}", path.display()), source };
+    let file = File::options().create(true).append(true).open(&path).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(Error::Busy(dir.display().to_string())),
+        Err(fs::TryLockError::Error(source)) => {
+            Err(Error::Io { what: format!("locking {}", path.display()), source })
+        }
+    }
+}
+
+/// Refuses what a later version wrote.
+async fn check_format(connection: &mut SqliteConnection) -> Result<()> {
+    let known = sqlx::query("SELECT 1 FROM sqlite_master WHERE name = 'meta'")
+        .fetch_optional(&mut *connection)
+        .await?;
+    if known.is_none() {
+        return Ok(());
+    }
+    let row = sqlx::query("SELECT value FROM meta WHERE name = 'format'")
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else { return Ok(()) };
+    let value: String = row.try_get("value")?;
+    let found: u32 = value.parse().map_err(|_| Error::Damaged(format!("format {value:?}")))?;
+    if found > FORMAT_VERSION {
+        return Err(Error::Newer { found, known: FORMAT_VERSION });
+    }
+    Ok(())
+}
+
+async fn write_format(connection: &mut SqliteConnection) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO meta (name, value) VALUES ('format', $1)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value
+         WHERE meta.value <> excluded.value",
+    )
+    .bind(FORMAT_VERSION.to_string())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The number that the next commit must be above, although the log has been cut.
+async fn floor(connection: &mut SqliteConnection) -> Result<u64> {
+    let row =
+        sqlx::query("SELECT value FROM meta WHERE name = 'cut'").fetch_optional(connection).await?;
+    let Some(row) = row else { return Ok(0) };
+    let value: String = row.try_get("value")?;
+    value.parse().map_err(|_| Error::Damaged(format!("cut {value:?}")))
+}
