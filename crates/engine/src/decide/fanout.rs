@@ -84,9 +84,9 @@ impl Turn<'_> {
             return;
         }
         let children = frame.children.iter().map(|child| (*child, self.run.at(*child)));
-        let failed = children.into_iter().filter(|(_, step)| step.phase.is_failure());
+        let mut failed = children.into_iter().filter(|(_, step)| step.phase.is_failure());
         // The last failure decides, as upstream's loop over the children has it.
-        match failed.last().map(|(child, step)| (child, step.phase)) {
+        match failed.next_back().map(|(child, step)| (child, step.phase)) {
             Some((child, phase)) => {
                 let text = child_failed(self.run, child);
                 self.end(key, phase, Some(text), None);

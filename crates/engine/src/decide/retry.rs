@@ -163,7 +163,7 @@ impl Turn<'_> {
         let retry = retry_of(&spec, self.run.at(key).template);
         let verdict = match (&retry, self.refusal(key, Role::Try(0))) {
             (_, Some(text)) => Ok(Verdict::Enough(text)),
-            (None, None) => Ok(Verdict::Enough(message.clone())),
+            (None, None) => Ok(Verdict::Enough(message)),
             (Some(retry), None) => {
                 let tries = self.tries_below(key, step, &message);
                 judge(self.view(self.run.boundary(key)), retry, &tries)

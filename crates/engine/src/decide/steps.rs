@@ -44,10 +44,10 @@ impl Turn<'_> {
     pub(super) fn advance_group(&mut self, group: StepKey) {
         let Some(frame) = self.run.frames.get(&group) else { return };
         if frame.open > 0 {
-            if self.fails_fast(self.run.at(group).parent) {
-                if let Some(message) = self.group_failure(group) {
-                    self.drop_gated(self.run.at(group).parent, &message);
-                }
+            if self.fails_fast(self.run.at(group).parent)
+                && let Some(message) = self.group_failure(group)
+            {
+                self.drop_gated(self.run.at(group).parent, &message);
             }
             return;
         }

@@ -219,10 +219,10 @@ impl<'a> Turn<'a> {
         self.fire_run_hooks();
         let spec = Arc::clone(&self.run.spec);
         let Plan::Graph(graph) = &spec.plan else { return };
-        if let Some(call) = graph.on_exit.as_deref() {
-            if self.run.shutdown != Some(Shutdown::Terminate) {
-                self.make_call(StepKey::NONE, Role::Exit, call, None);
-            }
+        if let Some(call) = graph.on_exit.as_deref()
+            && self.run.shutdown != Some(Shutdown::Terminate)
+        {
+            self.make_call(StepKey::NONE, Role::Exit, call, None);
         }
     }
 

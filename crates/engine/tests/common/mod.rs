@@ -130,7 +130,7 @@ impl World {
 
     /// Everything that can happen without a word from outside.
     pub fn settle(&mut self) {
-        for _ in 0..2_000_000 {
+        for _ in 0..100_000 {
             if let Some(input) = self.inputs.pop_front() {
                 self.input(input);
                 continue;
@@ -169,11 +169,12 @@ impl World {
 
     fn take(&mut self, decision: Decision) {
         let Decision { events, mut effects } = decision;
-        if !events.is_empty() {
+        let something = !events.is_empty();
+        if something {
             self.turns.push(Turn { run: self.run.id, at_ms: self.now_ms, cause: None, events });
             self.check_replay();
         }
-        if self.crash {
+        if self.crash && something {
             let snapshot = self.reload();
             self.run = snapshot;
             effects = pending(&self.run, self.now_ms);
