@@ -29,7 +29,7 @@ pub(crate) struct Build<'l> {
     library: &'l dyn Library,
     pub(super) space: String,
     /// The run's spec, with a referred template's in it.
-    pub(super) spec: Arc<Node>,
+    pub(crate) spec: Arc<Node>,
     defaults: Option<Node>,
     scopes: HashMap<Arc<str>, Templates>,
     index: HashMap<(Arc<str>, String), u32>,
