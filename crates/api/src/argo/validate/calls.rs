@@ -25,7 +25,9 @@ pub(super) fn check(build: &mut Build<'_>, graph: &Graph) {
             _ => {}
         }
     }
-    entrypoint(build, graph);
+    if !build.is_open {
+        entrypoint(build, graph);
+    }
 }
 
 fn steps(build: &mut Build<'_>, graph: &Graph, slot: &Slot, groups: &[Vec<Call>]) {
@@ -43,31 +45,39 @@ fn steps(build: &mut Build<'_>, graph: &Graph, slot: &Slot, groups: &[Vec<Call>]
 fn call(build: &mut Build<'_>, graph: &Graph, node: &Node, call: &Call) {
     let Target::Template(at) = call.target else { return };
     let Some(target) = graph.templates.get(at as usize) else { return };
-    for what in missing(target, &call.arguments) {
-        let text = format!("`{}` does not give the {what} of `{}`", call.name, target.name);
-        build.sink.refuse(Code::MissingArgument, node.mark, text).help =
-            "add it to its arguments".into();
+    for Missing { list, name } in missing(target, &call.arguments) {
+        let what = format!("inputs.{list}.{name} of `{}` was not supplied", target.name);
+        let help = format!("add it to the arguments of `{}`, or give it a default", call.name);
+        build.sink.refuse(Code::MissingArgument, node.mark, what).help = help;
     }
 }
 
 /// The run's own arguments have values for all inputs of the entrypoint.
 fn entrypoint(build: &mut Build<'_>, graph: &Graph) {
-    let (Some(target), Some(slot)) = (
-        graph.templates.get(graph.entrypoint as usize),
-        build.slots.get(graph.entrypoint as usize).cloned(),
-    ) else {
+    let at = graph.entrypoint as usize;
+    let (Some(target), Some(slot)) = (graph.templates.get(at), build.slots.get(at).cloned()) else {
         return;
     };
-    for what in missing(target, &graph.arguments) {
-        let text = format!("the run does not give the {what} of its entrypoint `{}`", target.name);
-        let mark = slot.node.get("inputs").unwrap_or(&slot.node).mark;
-        build.sink.refuse(Code::MissingArgument, mark, text).help =
-            "add it to spec.arguments".into();
+    for Missing { list, name } in missing(target, &graph.arguments) {
+        let inputs = slot.node.at(&["inputs", list]).map_or(&[][..], Node::items);
+        let input = inputs.iter().find(|input| input.text("name") == name);
+        let mark = input.and_then(|input| input.get("name")).unwrap_or(&slot.node).mark;
+        let what = format!("inputs.{list}.{name} was not supplied");
+        build.sink.refuse(Code::MissingArgument, mark, what).help = match list {
+            "parameters" => format!("add -p {name}=VALUE or a default"),
+            _ => "add it to spec.arguments".to_owned(),
+        };
     }
 }
 
+/// An input without a value.
+struct Missing<'t> {
+    list: &'static str,
+    name: &'t str,
+}
+
 /// Inputs of a template that nobody gives.
-fn missing(target: &Template, given: &Arguments) -> Vec<String> {
+fn missing<'t>(target: &'t Template, given: &Arguments) -> Vec<Missing<'t>> {
     let has_parameter = |input: &Argument| {
         let own = input.value.is_some()
             || input.expression.is_some()
@@ -82,7 +92,7 @@ fn missing(target: &Template, given: &Arguments) -> Vec<String> {
     let parameters = target.inputs.parameters.iter().filter(|input| !has_parameter(input));
     let artifacts = target.inputs.artifacts.iter().filter(|input| !has_artifact(input));
     parameters
-        .map(|input| format!("parameter `{}`", input.name))
-        .chain(artifacts.map(|input| format!("artifact `{}`", input.argument.name)))
+        .map(|input| Missing { list: "parameters", name: &input.name })
+        .chain(artifacts.map(|input| Missing { list: "artifacts", name: &input.argument.name }))
         .collect()
 }

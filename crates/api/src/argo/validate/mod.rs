@@ -6,7 +6,7 @@ mod dag;
 mod names;
 mod tags;
 
-pub(crate) use dag::cycle;
+pub(crate) use dag::circle;
 
 use argosy_model::graph::Graph;
 

@@ -40,10 +40,12 @@ pub(super) struct RunNames {
     /// Names of global outputs: parameters, artifacts. `None` where a tag makes them.
     outputs: [Option<HashSet<String>>; 2],
     is_scheduled: bool,
+    /// Whether the run may be another one, of which nothing is known.
+    is_open: bool,
 }
 
 impl RunNames {
-    pub(super) fn of(graph: &Graph) -> RunNames {
+    pub(super) fn of(graph: &Graph, is_open: bool) -> RunNames {
         let names =
             |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect();
         let mut labels: HashSet<String> = names(&graph.globals.labels);
@@ -64,13 +66,14 @@ impl RunNames {
                 globals(artifacts.map(|output| &output.global_name).collect()),
             ],
             is_scheduled: graph.globals.scheduled_time.is_some(),
+            is_open,
         }
     }
 
     fn judge(&self, path: &[&str]) -> Result<(), Miss> {
         let among = |known: &HashSet<String>, name: &[&str], what: &str| {
             let name = name.join(".");
-            if known.contains(&name) {
+            if self.is_open || known.contains(&name) {
                 return Ok(());
             }
             Err((format!("the run has no {what} `{name}`"), list_of(known.iter())))
@@ -89,7 +92,7 @@ impl RunNames {
             | ["parameters" | "labels" | "annotations" | "outputs"]
             | ["parameters" | "labels" | "annotations", "json"]
             | ["outputs", "parameters" | "artifacts"] => Ok(()),
-            ["scheduledTime"] if self.is_scheduled => Ok(()),
+            ["scheduledTime"] if self.is_scheduled || self.is_open => Ok(()),
             ["scheduledTime"] => Err((
                 "the run has no scheduled time".into(),
                 "only runs of a schedule have one".into(),
@@ -233,8 +236,10 @@ fn declared<'t>(
 }
 
 fn unknown(name: &str) -> Miss {
-    let what = format!("the tag `{{{{{name}}}}}` names nothing");
-    (what, format!("to keep it as text, write {{{{='{{{{{name}}}}}'}}}}"))
+    (
+        "nothing has this name".to_owned(),
+        format!("to keep it as text, write {{{{='{{{{{name}}}}}'}}}}"),
+    )
 }
 
 fn list_of<'n>(names: impl Iterator<Item = &'n String>) -> String {

@@ -15,7 +15,7 @@ use crate::argo::yaml::Node;
 
 /// Checks all texts of a graph.
 pub(super) fn check(build: &mut Build<'_>, graph: &Graph) {
-    let run = RunNames::of(graph);
+    let run = RunNames::of(graph, build.is_open);
     for (at, template) in graph.templates.iter().enumerate() {
         if let Some(slot) = build.slots.get(at).cloned() {
             Checker { run: &run, graph, template, sink: &mut build.sink }.check(&slot);
@@ -139,7 +139,8 @@ fn judge_text(sink: &mut Sink, scope: &Scope<'_>, node: &Node, language: Languag
     // An expression may ask whether there is a value.
     let asks = text.contains("??") || text.contains("?.");
     for name in names.into_iter().flatten().filter(|_| !asks) {
-        if let Err((what, help)) = scope.judge(&name) {
+        if let Err((why, help)) = scope.judge(&name) {
+            let what = format!("failed to resolve {{{{{name}}}}}: {why}");
             sink.refuse(Code::Unresolved, node.mark, what).help = help;
         }
     }
