@@ -69,6 +69,15 @@ impl<'a> View<'a> {
                     None => Lookup::Unknown,
                 }
             }
+            ["artifacts", name @ ..] if !name.is_empty() => {
+                let name = name.join(".");
+                let values = template.inputs.artifacts.iter().zip(&*inputs.artifacts);
+                match values.into_iter().find(|(declared, _)| declared.argument.name == name) {
+                    Some((_, Some(artifact))) => Lookup::Known(json!(artifact)),
+                    Some((_, None)) => Lookup::Absent,
+                    None => Lookup::Unknown,
+                }
+            }
             _ => Lookup::Unknown,
         }
     }
@@ -162,6 +171,9 @@ impl<'a> View<'a> {
                     .and_then(|o| o.parameter(&name).cloned())
                     .or_else(|| never_ran.then(|| declared_default(self.run, key, &name))?)
             }
+            ["artifacts", name @ ..] => {
+                outputs.and_then(|o| o.artifact(&name.join("."))).map(|artifact| json!(artifact))
+            }
             _ => None,
         };
         match found {
@@ -214,6 +226,12 @@ impl<'a> View<'a> {
                 Some(value) => Lookup::Known(value.clone()),
                 None => Lookup::Unknown,
             },
+            ["outputs", "artifacts", name @ ..] => {
+                match self.run.global_artifacts.get(&*name.join(".")) {
+                    Some(artifact) => Lookup::Known(json!(artifact)),
+                    None => Lookup::Unknown,
+                }
+            }
             _ => Lookup::Unknown,
         }
     }

@@ -5,6 +5,7 @@
 //! that stands alone. Nothing here reads a file, a clock or a random source.
 
 mod library;
+mod lint;
 mod load;
 mod resolve;
 pub mod schema;
@@ -13,5 +14,6 @@ mod validate;
 pub mod yaml;
 
 pub use library::{Library, Shelf};
+pub use lint::lint;
 pub use load::{Kind, Loaded, Object, load};
 pub use resolve::{SubmitOptions, to_run};

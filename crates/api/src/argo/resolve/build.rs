@@ -28,8 +28,10 @@ pub(crate) struct Build<'l> {
     pub(crate) sink: Sink,
     library: &'l dyn Library,
     pub(super) space: String,
+    /// Whether it is not known who will call the templates, and with what.
+    pub(crate) is_open: bool,
     /// The run's spec, with a referred template's in it.
-    pub(super) spec: Arc<Node>,
+    pub(crate) spec: Arc<Node>,
     defaults: Option<Node>,
     scopes: HashMap<Arc<str>, Templates>,
     index: HashMap<(Arc<str>, String), u32>,
@@ -37,7 +39,7 @@ pub(crate) struct Build<'l> {
 }
 
 /// Fields of which a template has one: what it does.
-const BODIES: [&str; 10] = [
+pub(super) const BODIES: [&str; 10] = [
     "container",
     "script",
     "steps",
@@ -51,7 +53,7 @@ const BODIES: [&str; 10] = [
 ];
 
 /// The field that says what a template does.
-pub(crate) fn body_of(template: &Node) -> Option<&'static str> {
+fn body_of(template: &Node) -> Option<&'static str> {
     BODIES.into_iter().find(|body| template.get(body).is_some())
 }
 
@@ -66,6 +68,7 @@ impl<'l> Build<'l> {
             sink,
             library,
             space,
+            is_open: false,
             defaults: spec.get("templateDefaults").cloned(),
             spec: Arc::new(spec),
             scopes: HashMap::new(),
@@ -97,7 +100,7 @@ impl<'l> Build<'l> {
         for node in list {
             let name = node.text("name").to_owned();
             if templates.contains_key(&name) && !name.is_empty() {
-                let what = format!("two templates are called `{name}`");
+                let what = format!("there are two templates named {name:?}");
                 self.sink.refuse(Code::DuplicateName, node.get("name").unwrap_or(node).mark, what);
             } else {
                 templates.insert(name, node.clone());

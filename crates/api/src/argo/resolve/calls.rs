@@ -41,22 +41,14 @@ impl Build<'_> {
 
     /// What a call names: a template of its own scope, of a stored object, or one in place.
     pub(super) fn target(&mut self, scope: &Arc<str>, node: &Node) -> Option<Target> {
-        let given = ["template", "templateRef", "inline"];
-        let given: Vec<_> =
-            given.iter().filter_map(|key| Some((*key, node.get(key)?.clone()))).collect();
-        match given.as_slice() {
-            [("template", name)] => self.named_target(scope, name),
-            [("templateRef", reference)] => self.referred_target(reference),
-            [(_, template)] => Some(Target::Template(self.add(scope, template))),
-            [] => {
+        match self.one_of(node, &["template", "templateRef", "inline"]) {
+            Some(("template", name)) => self.named_target(scope, name),
+            Some(("templateRef", reference)) => self.referred_target(reference),
+            Some((_, template)) => Some(Target::Template(self.add(scope, template))),
+            None => {
                 let what = format!("`{}` calls nothing", node.text("name"));
                 self.sink.refuse(Code::MissingField, node.mark, what).help =
                     "give it a `template`".into();
-                None
-            }
-            [(first, _), (second, at), ..] => {
-                let what = format!("`{first}` and `{second}` exclude each other");
-                self.sink.refuse(Code::Conflict, at.mark, what);
                 None
             }
         }
@@ -85,7 +77,7 @@ impl Build<'_> {
             None => format!("the templates there are {}", known.join(", ")),
         };
         let place = if scope.is_empty() { String::new() } else { format!(" in {scope}") };
-        let what = format!("there is no template `{name}`{place}");
+        let what = format!("template {name:?} does not exist{place}");
         self.sink.refuse(Code::TemplateNotFound, node.mark, what).help = help;
         None
     }
@@ -126,14 +118,8 @@ impl Build<'_> {
     }
 
     fn each(&mut self, node: &Node) -> Option<Each> {
-        let given = ["withItems", "withParam", "withSequence"];
-        let given: Vec<_> = given.iter().filter_map(|key| Some((*key, node.get(key)?))).collect();
-        let (key, value) = given.first()?;
-        if let Some((second, at)) = given.get(1) {
-            let what = format!("`{key}` and `{second}` exclude each other");
-            self.sink.refuse(Code::Conflict, at.mark, what);
-        }
-        match *key {
+        let (key, value) = self.one_of(node, &["withItems", "withParam", "withSequence"])?;
+        match key {
             "withItems" => {
                 let items = value.items();
                 if let Err(refused) = limits::ITEMS.check(items.len() as u64, "withItems") {
@@ -144,9 +130,27 @@ impl Build<'_> {
                 }
                 Some(Each::Items(items.iter().map(Node::to_json).collect()))
             }
-            "withParam" => Some(Each::Param(value.as_text()?.to_owned())),
+            "withParam" => {
+                self.check_param(value);
+                Some(Each::Param(value.as_text()?.to_owned()))
+            }
             _ => Some(Each::Sequence(self.sequence(value))),
         }
+    }
+
+    /// A `withParam` without tags is a JSON list.
+    fn check_param(&mut self, node: &Node) {
+        let text = node.as_text().unwrap_or_default();
+        if text.contains("{{") {
+            return;
+        }
+        let what = match crate::argo::yaml::parse("", text).as_deref() {
+            Ok([list]) if matches!(list.value, Value::List(_)) => return,
+            Ok([other]) => other.kind_name(),
+            _ => "something else",
+        };
+        let what = format!("withParam value must be a JSON list, not {what}");
+        self.sink.refuse(Code::BadFanOut, node.mark, what);
     }
 
     fn sequence(&mut self, node: &Node) -> Sequence {

@@ -8,7 +8,7 @@ use argosy_model::{Archive, Code, limits};
 
 use super::build::Build;
 use super::names;
-use crate::argo::yaml::Node;
+use crate::argo::yaml::{Mark, Node};
 
 impl Build<'_> {
     /// What a call or a run is given. `all` refuses what has no value.
@@ -51,10 +51,7 @@ impl Build<'_> {
                 self.sink.refuse(Code::Conflict, field.mark, what);
             }
         }
-        if let (Some(_), Some(from)) = (node.get("value"), from) {
-            let what = "`value` and `valueFrom` exclude each other";
-            self.sink.refuse(Code::Conflict, from.mark, what);
-        }
+        self.one_of(node, &["value", "valueFrom"]);
         let reference = from.and_then(|from| from.get("configMapKeyRef"));
         let default = from.and_then(|from| from.any("default")).or_else(|| node.any("default"));
         let argument = Argument {
@@ -78,17 +75,25 @@ impl Build<'_> {
             if let Err(refused) = size {
                 self.sink.refuse(Code::TooLarge, mark, refused.what);
             }
-            let literal = !text.contains("{{");
-            if literal && node.get("enum").is_some() && !argument.allowed.contains(text) {
-                let what = format!("{text:?} is not among the allowed values of `{name}`");
-                self.sink.refuse(Code::NotInEnum, mark, what).help =
-                    format!("they are {}", argument.allowed.join(", "));
+            if !text.contains("{{") {
+                self.check_allowed(argument, text, mark);
             }
         }
         if let Some(list) = node.get("enum").filter(|list| list.items().is_empty()) {
             let what = format!("the parameter `{name}` allows no value at all");
             self.sink.refuse(Code::NotInEnum, list.mark, what);
         }
+    }
+
+    /// A value is among those that its parameter allows, if it says which.
+    pub(super) fn check_allowed(&mut self, argument: &Argument, value: &str, mark: Mark) {
+        let Argument { name, allowed, .. } = argument;
+        if allowed.is_empty() || allowed.iter().any(|known| known == value) {
+            return;
+        }
+        let what = format!("{value:?} is not among the allowed values of `{name}`");
+        self.sink.refuse(Code::NotInEnum, mark, what).help =
+            format!("they are {}", allowed.join(", "));
     }
 
     /// Inputs that a template takes.
@@ -172,14 +177,8 @@ impl Build<'_> {
     }
 
     fn source(&mut self, node: &Node) -> ArtifactSource {
-        let given = ["from", "fromExpression", "raw", "s3"];
-        let given: Vec<_> = given.iter().filter_map(|key| Some((*key, node.get(key)?))).collect();
-        if let [(first, _), (second, at), ..] = given.as_slice() {
-            let what = format!("`{first}` and `{second}` exclude each other");
-            self.sink.refuse(Code::Conflict, at.mark, what);
-        }
         let text = |node: &Node| node.as_text().unwrap_or_default().to_owned();
-        match given.first() {
+        match self.one_of(node, &["from", "fromExpression", "raw", "s3"]) {
             None => ArtifactSource::Unset,
             Some(("from", tag)) => ArtifactSource::From(text(tag)),
             Some(("fromExpression", source)) => ArtifactSource::Expression(text(source)),
@@ -262,21 +261,16 @@ impl Build<'_> {
         if let Some(value) = node.any("value") {
             return OutputFrom::Value(value);
         }
-        let given = ["path", "parameter", "expression", "supplied"];
-        let from = node.get("valueFrom");
-        let given: Vec<_> = given.iter().filter_map(|key| Some((*key, from?.get(key)?))).collect();
-        if let [(first, _), (second, at), ..] = given.as_slice() {
-            let what = format!("`{first}` and `{second}` exclude each other");
-            self.sink.refuse(Code::Conflict, at.mark, what);
-        }
-        let Some((key, at)) = given.first() else {
+        let kinds = ["path", "parameter", "expression", "supplied"];
+        let found = node.get("valueFrom").and_then(|from| self.one_of(from, &kinds));
+        let Some((key, at)) = found else {
             let what = format!("the parameter `{}` comes from nowhere", node.text("name"));
             self.sink.refuse(Code::MissingField, node.mark, what).help =
                 "give it `valueFrom` with a path, parameter, expression or supplied".into();
             return OutputFrom::Unset;
         };
         let text = at.as_text().unwrap_or_default().to_owned();
-        let misplaced = match *key {
+        let misplaced = match key {
             "path" => !is_process,
             "supplied" => body != "suspend",
             _ => false,
@@ -285,7 +279,7 @@ impl Build<'_> {
             let what = format!("`valueFrom.{key}` is not for templates with `{body}`");
             self.sink.refuse(Code::Conflict, at.mark, what);
         }
-        match *key {
+        match key {
             "path" => {
                 self.check_file(at);
                 OutputFrom::Path(text)

@@ -13,8 +13,10 @@ mod source;
 mod template;
 mod volumes;
 
+use std::sync::Arc;
+
 use argosy_model::run::Plan;
-use argosy_model::{Code, Diagnostic, RunSpec};
+use argosy_model::{Code, Diagnostic, Graph, RunSpec};
 
 pub(crate) use build::{Build, Slot};
 use run::Identity;
@@ -63,20 +65,8 @@ pub fn to_run(
     options: &SubmitOptions,
     library: &dyn Library,
 ) -> Result<RunSpec, Vec<Diagnostic>> {
-    let mut sink = Sink::new(&workflow.file);
-    let space = [&options.namespace, &workflow.namespace];
-    let space = space.into_iter().find(|name| !name.is_empty()).map_or("default", |name| name);
-    let Some(spec) = spec_of(workflow, space, library, &mut sink) else {
-        return Err(sink.errors);
-    };
-    let mut build = Build::new(sink, library, space.to_owned(), spec);
-    let identity = build.identity(workflow, options);
-    let graph = build.graph(options, &identity);
-    validate::graph(&mut build, &graph);
-    let Build { sink, spec, .. } = build;
-    if !sink.errors.is_empty() {
-        return Err(sink.errors);
-    }
+    let (identity, graph, spec) = resolve(workflow, options, library)?;
+    let space = space_of(workflow, options);
     let priority = spec.int("priority").and_then(|number| i32::try_from(number).ok());
     let source = source::of_run(workflow, space, &identity, &graph);
     Ok(RunSpec {
@@ -89,6 +79,32 @@ pub fn to_run(
         plan: Plan::Graph(Box::new(graph)),
         source,
     })
+}
+
+fn space_of<'o>(workflow: &'o Object, options: &'o SubmitOptions) -> &'o str {
+    let given = [&options.namespace, &workflow.namespace];
+    given.into_iter().find(|name| !name.is_empty()).map_or("default", |name| name)
+}
+
+/// The graph of a workflow, checked, with its names and its whole spec.
+pub(super) fn resolve(
+    workflow: &Object,
+    options: &SubmitOptions,
+    library: &dyn Library,
+) -> Result<(Identity, Graph, Arc<Node>), Vec<Diagnostic>> {
+    let mut sink = Sink::new(&workflow.file);
+    let space = space_of(workflow, options);
+    let Some(spec) = spec_of(workflow, space, library, &mut sink) else {
+        return Err(sink.errors);
+    };
+    let mut build = Build::new(sink, library, space.to_owned(), spec);
+    // A stored template that is only checked is checked for whoever will call it.
+    build.is_open = options.lint && workflow.kind != Kind::Workflow;
+    let identity = build.identity(workflow, options);
+    let graph = build.graph(options, &identity);
+    validate::graph(&mut build, &graph);
+    let Build { sink, spec, .. } = build;
+    if sink.errors.is_empty() { Ok((identity, graph, spec)) } else { Err(sink.errors) }
 }
 
 /// The workflow's spec, on top of that of the template that it refers to

@@ -129,11 +129,12 @@ impl Build<'_> {
                 member.dependencies.iter().filter_map(position).collect()
             })
             .collect();
-        if let Some(at) = crate::argo::validate::cycle(&edges) {
-            let name = members.get(at).map_or("", |member| &member.container.name);
-            let mark = set.list("containers").get(at).unwrap_or(set).mark;
-            let what = format!("the container `{name}` waits for itself");
-            self.sink.refuse(Code::Cycle, mark, what);
+        if let Some(circle) = crate::argo::validate::circle(&edges) {
+            let names: Vec<&str> =
+                circle.iter().filter_map(|at| Some(&*members.get(*at)?.container.name)).collect();
+            let first = circle.first().and_then(|at| set.list("containers").get(*at));
+            let what = format!("the containers wait for each other: {}", names.join(", "));
+            self.sink.refuse(Code::Cycle, first.unwrap_or(set).mark, what);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::argo::yaml::Node;
 const KEY_FORMAT: &str = "{{workflow.name}}/{{pod.name}}";
 
 /// Names that the run is to have, worked out before its graph.
-pub(super) struct Identity {
+pub(crate) struct Identity {
     pub(super) name: String,
     pub(super) labels: Vec<(String, String)>,
     pub(super) annotations: Vec<(String, String)>,
@@ -87,9 +87,12 @@ impl Build<'_> {
             given => given.to_owned(),
         };
         let mark = spec.get("entrypoint").unwrap_or(&spec).mark;
+        if name.is_empty() && self.is_open {
+            return (name, None);
+        }
         if name.is_empty() {
-            self.sink.refuse(Code::MissingField, mark, "the spec has no `entrypoint`").help =
-                format!("its templates are {}", self.names("").join(", "));
+            self.sink.refuse(Code::MissingField, mark, "`spec` has no `entrypoint`").help =
+                "name the template to begin with".into();
             return (name, None);
         }
         let found = self.lookup(&"".into(), &name);
@@ -175,13 +178,11 @@ impl Build<'_> {
                 self.sink.refuse(Code::MissingArgument, node.mark, what).help =
                     format!("give it one with -p {name}=VALUE");
             }
-            Some(text) => {
-                if !parameter.allowed.is_empty() && !parameter.allowed.contains(text) {
-                    let what = format!("{text:?} is not among the allowed values of `{name}`");
-                    self.sink.refuse(Code::NotInEnum, node.mark, what).help =
-                        format!("they are {}", parameter.allowed.join(", "));
-                }
+            // The manifest's own value was looked at when it was read.
+            Some(text) if node.any("value").as_ref() != Some(text) => {
+                self.check_allowed(parameter, text, node.mark);
             }
+            Some(_) => {}
         }
         parameter.expression = None;
         parameter.value = value.or_else(|| lint.then(String::new));

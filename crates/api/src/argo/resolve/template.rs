@@ -3,7 +3,7 @@
 use argosy_model::Code;
 use argosy_model::graph::{Body, Dag, Memo, Template};
 
-use super::build::{Build, Slot, body_of};
+use super::build::{BODIES, Build, Slot};
 use super::{names, retry};
 use crate::argo::yaml::Node;
 
@@ -44,22 +44,9 @@ impl Build<'_> {
     }
 
     fn check_body(&mut self, node: &Node) -> Option<&'static str> {
-        let found = body_of(node);
-        let name = node.text("name");
-        let others = node.entries().iter().filter(|entry| {
-            found != Some(&*entry.key)
-                && super::build::body_of(&Node {
-                    mark: entry.mark,
-                    value: crate::argo::yaml::Value::Map(vec![(*entry).clone()]),
-                })
-                .is_some()
-        });
-        if let (Some(first), Some(second)) = (found, others.into_iter().next()) {
-            let what = format!("the template `{name}` has both `{first}` and `{}`", second.key);
-            self.sink.refuse(Code::Conflict, second.mark, what);
-        }
+        let found = self.one_of(node, &BODIES).map(|(body, _)| body);
         if found.is_none() {
-            let what = format!("the template `{name}` does nothing");
+            let what = format!("the template `{}` does nothing", node.text("name"));
             self.sink.refuse(Code::MissingField, node.mark, what).help =
                 "give it one of container, script, steps, dag, suspend, containerSet".into();
         }
@@ -140,10 +127,28 @@ impl Build<'_> {
             self.sink.refuse(Code::MissingField, node.mark, format!("the {what} has no name"));
         } else if let Err(why) = rule(name) {
             let mark = node.get("name").unwrap_or(node).mark;
-            let text = format!("the name `{name}` of the {what} is not allowed");
+            let article = if what.starts_with('a') { "an" } else { "a" };
+            let text = format!("{name:?} is not a name of {article} {what}");
             self.sink.refuse(Code::BadName, mark, text).help = why.into();
         }
         name.to_owned()
+    }
+
+    /// Which of some fields that exclude each other is there.
+    pub(super) fn one_of<'n>(
+        &mut self,
+        node: &'n Node,
+        keys: &[&'static str],
+    ) -> Option<(&'static str, &'n Node)> {
+        let mut given = keys.iter().filter_map(|key| Some((*key, node.get(key)?)));
+        let first = given.next()?;
+        if let Some((second, _)) = given.next() {
+            let entry = node.entries().iter().find(|entry| &*entry.key == second);
+            let what = format!("`{}` and `{second}` exclude each other", first.0);
+            let mark = entry.map_or(node.mark, |entry| entry.mark);
+            self.sink.refuse(Code::Conflict, mark, what);
+        }
+        Some(first)
     }
 
     /// The names of a list, each of which may be there only once.
@@ -153,7 +158,7 @@ impl Build<'_> {
             let name = node.text("name");
             if !name.is_empty() && !seen.insert(name) {
                 let mark = node.get("name").unwrap_or(node).mark;
-                let text = format!("two {what} are called `{name}`");
+                let text = format!("there are two {what} named {name:?}");
                 self.sink.refuse(Code::DuplicateName, mark, text);
             }
         }

@@ -14,8 +14,6 @@ pub use documents::{CLUSTER_WORKFLOW_TEMPLATE, CONFIG_MAP, SECRET, WORKFLOW, WOR
 
 pub(crate) use calls::{DAG_TASK, HOOK, STEP};
 pub(crate) use check::check;
-pub(crate) use io::ARGUMENTS;
-pub(crate) use spec::SPEC;
 pub(crate) use template::TEMPLATE;
 pub(crate) use walk::{Language, texts};
 
@@ -153,6 +151,7 @@ mod why {
 
 #[cfg(test)]
 mod tests {
+    use super::spec::SPEC;
     use super::*;
 
     #[test]

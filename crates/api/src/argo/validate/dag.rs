@@ -19,10 +19,13 @@ pub(super) fn check(build: &mut Build<'_>, slot: &Slot, dag: &Dag) {
     }
     check_spelling(build, nodes);
     let edges = edges(build, nodes, dag);
-    if let Some(at) = cycle(&edges) {
-        let name = dag.tasks.get(at).map_or("", |task| &task.name);
-        let mark = nodes.get(at).unwrap_or(node).mark;
-        build.sink.refuse(Code::Cycle, mark, format!("the task `{name}` waits for itself"));
+    if let Some(circle) = circle(&edges) {
+        let names: Vec<&str> =
+            circle.iter().filter_map(|at| Some(&*dag.tasks.get(*at)?.name)).collect();
+        let first = circle.first().and_then(|at| nodes.get(*at)).unwrap_or(node);
+        let field = first.get("depends").or_else(|| first.get("dependencies")).unwrap_or(first);
+        let what = format!("the tasks depend on each other in a circle: {}", names.join(", "));
+        build.sink.refuse(Code::Cycle, field.mark, what);
     }
     check_target(build, node, dag);
 }
@@ -59,8 +62,7 @@ fn edges(build: &mut Build<'_>, nodes: &[Node], dag: &Dag) -> Vec<Vec<usize>> {
         let names = match Depends::parse(text) {
             Ok(parsed) => parsed.tasks().into_iter().map(str::to_owned).collect(),
             Err(error) => {
-                let what = format!("`{text}`: {error}");
-                build.sink.refuse(Code::BadDepends, field.mark, what);
+                build.sink.refuse(Code::BadDepends, field.mark, error.to_string());
                 Vec::new()
             }
         };
@@ -86,8 +88,8 @@ fn check_target(build: &mut Build<'_>, node: &Node, dag: &Dag) {
     }
 }
 
-/// The position of a node that is on a circle, if there is one.
-pub(crate) fn cycle(edges: &[Vec<usize>]) -> Option<usize> {
+/// The positions along a circle, if there is one, from its first node on.
+pub(crate) fn circle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut waiting: Vec<usize> = edges.iter().map(Vec::len).collect();
     let mut dependents = vec![Vec::new(); edges.len()];
     for (at, needs) in edges.iter().enumerate() {
@@ -106,13 +108,19 @@ pub(crate) fn cycle(edges: &[Vec<usize>]) -> Option<usize> {
             }
         }
     }
-    // What still waits is on a circle or behind one; who waits only for such is found going back.
+    // What still waits is on a circle or behind one: going back along it ends on a circle.
     let mut at = waiting.iter().position(|left| *left > 0)?;
-    for _ in 0..edges.len() {
-        let next = edges.get(at)?.iter().find(|need| waiting.get(**need).is_some_and(|n| *n > 0));
-        at = *next?;
+    let mut path = Vec::new();
+    let mut seen = vec![false; edges.len()];
+    while !std::mem::replace(seen.get_mut(at)?, true) {
+        path.push(at);
+        let needs = edges.get(at)?.iter();
+        at = *needs.into_iter().find(|need| waiting.get(**need).is_some_and(|n| *n > 0))?;
     }
-    Some(at)
+    let mut circle = path.split_off(path.iter().position(|known| *known == at)?);
+    let first = circle.iter().enumerate().min_by_key(|(_, node)| **node)?.0;
+    circle.rotate_left(first);
+    Some(circle)
 }
 
 #[cfg(test)]
@@ -121,9 +129,9 @@ mod tests {
 
     #[test]
     fn a_circle_is_found_and_what_is_behind_it_is_not_blamed() {
-        assert_eq!(cycle(&[vec![], vec![0], vec![0, 1]]), None);
-        assert_eq!(cycle(&[vec![0]]), Some(0));
-        let found = cycle(&[vec![1], vec![2], vec![1]]);
-        assert!(found == Some(1) || found == Some(2), "{found:?}");
+        assert_eq!(circle(&[vec![], vec![0], vec![0, 1]]), None);
+        assert_eq!(circle(&[vec![0]]), Some(vec![0]));
+        assert_eq!(circle(&[vec![1], vec![2], vec![1]]), Some(vec![1, 2]));
+        assert_eq!(circle(&[vec![1], vec![2], vec![3], vec![0]]), Some(vec![0, 1, 2, 3]));
     }
 }

@@ -1,20 +1,19 @@
 //! What upstream refuses before it runs a workflow (argo-workflows
 //! `workflow/validate/validate.go`), on the resolved graph.
 
+mod calls;
 mod dag;
+mod names;
+mod tags;
 
-pub(crate) use dag::cycle;
+pub(crate) use dag::circle;
 
-use argosy_model::graph::{Body, Graph};
+use argosy_model::graph::Graph;
 
 use super::resolve::Build;
 
 /// Checks a resolved graph.
 pub(crate) fn graph(build: &mut Build<'_>, graph: &Graph) {
-    for (at, template) in graph.templates.iter().enumerate() {
-        let Some(slot) = build.slots.get(at).cloned() else { continue };
-        if let Body::Dag(dag) = &template.body {
-            dag::check(build, &slot, dag);
-        }
-    }
+    calls::check(build, graph);
+    tags::check(build, graph);
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use argosy_model::{Code, limits};
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
+use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 
 use super::node::{Entry, Mark, Node, Value};
 use super::{Entries, Refusal, refuse, scalar};
@@ -11,7 +11,9 @@ use super::{Entries, Refusal, refuse, scalar};
 /// Reads all documents of a YAML text.
 pub(super) fn parse(text: &str) -> Result<Vec<Node>, Refusal> {
     let mut builder = Builder::default();
-    let mut parser = Parser::new_from_str(text);
+    // As libyaml reads, of which Go's reader is a port.
+    let options = granit_parser::options! { block_scalar_eof_without_line_feed: true };
+    let mut parser = Parser::new_from_str_with_options(text, options);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| not_yaml(&error))?;
         builder.on_event(event, mark_of(span.start))?;
@@ -25,8 +27,10 @@ fn mark_of(marker: Marker) -> Mark {
 }
 
 fn not_yaml(error: &ScanError) -> Refusal {
-    let mut refusal = refuse(Code::NotYaml, mark_of(*error.marker()), error.info());
-    if error.info().contains("tab") {
+    let what = error.kind().to_string();
+    let is_tab = what.contains("tab");
+    let mut refusal = refuse(Code::NotYaml, mark_of(*error.marker()), what);
+    if is_tab {
         refusal.diagnostic.help = "indent with spaces".into();
     }
     refusal
@@ -73,8 +77,7 @@ struct Builder {
 impl Builder {
     fn on_event(&mut self, event: Event<'_>, mark: Mark) -> Result<(), Refusal> {
         match event {
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
-            Event::DocumentStart(_) => {
+            Event::DocumentStart(..) => {
                 self.anchors.clear();
                 Ok(())
             }
@@ -89,12 +92,13 @@ impl Builder {
                 self.keep(anchor, &sized);
                 self.add(sized)
             }
-            Event::SequenceStart(anchor, _) => self.start(mark, anchor, Parts::List(Vec::new())),
-            Event::MappingStart(anchor, _) => {
+            Event::SequenceStart(_, anchor, _) => self.start(mark, anchor, Parts::List(Vec::new())),
+            Event::MappingStart(_, anchor, _) => {
                 let entries = Entries::default();
                 self.start(mark, anchor, Parts::Map { entries, merged: Vec::new(), key: None })
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
+            _ => Ok(()),
         }
     }
 
@@ -219,7 +223,7 @@ fn value_of(
         return Err(refuse(Code::BadText, mark, "the text holds a NUL byte"));
     }
     let is_text = match tag {
-        Some(tag) if tag.is_yaml_core_schema() => tag.suffix == "str",
+        Some(tag) if tag.is_yaml_core_schema() => tag.suffix() == "str",
         _ => style != ScalarStyle::Plain,
     };
     if is_text {

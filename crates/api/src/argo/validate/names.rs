@@ -1,0 +1,250 @@
+//! Which names mean something where (argo-workflows `docs/variables.md`,
+//! `util/variables/keys`).
+
+use std::collections::HashSet;
+
+use argosy_model::graph::{Body, Call, Graph, Target, Template};
+
+/// Why a name means nothing; the second text is what to do.
+pub(super) type Miss = (String, String);
+
+/// What a text can see from where it stands.
+pub(super) struct Scope<'g> {
+    /// The run's names.
+    pub(super) run: &'g RunNames,
+    /// The graph, for what the called templates give.
+    pub(super) graph: &'g Graph,
+    /// The template that the text is in; none for texts of the run itself.
+    pub(super) template: Option<&'g Template>,
+    /// Calls of the template whose outputs are known there, and what to say of the others.
+    pub(super) calls: Calls<'g>,
+    /// Whether the text is in a call that is made for each of some items.
+    pub(super) has_item: bool,
+}
+
+/// Calls that a text can see.
+#[derive(Clone, Default)]
+pub(super) struct Calls<'g> {
+    /// Those that have ended when the text is evaluated.
+    pub(super) ended: Vec<&'g Call>,
+    /// All others of the template.
+    pub(super) others: Vec<&'g Call>,
+}
+
+/// Names below `workflow.`.
+#[derive(Debug, Default)]
+pub(super) struct RunNames {
+    parameters: HashSet<String>,
+    labels: HashSet<String>,
+    annotations: HashSet<String>,
+    /// Names of global outputs: parameters, artifacts. `None` where a tag makes them.
+    outputs: [Option<HashSet<String>>; 2],
+    is_scheduled: bool,
+    /// Whether the run may be another one, of which nothing is known.
+    is_open: bool,
+}
+
+impl RunNames {
+    pub(super) fn of(graph: &Graph, is_open: bool) -> RunNames {
+        let names =
+            |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect();
+        let mut labels: HashSet<String> = names(&graph.globals.labels);
+        labels.extend(graph.labels_from.iter().map(|(name, _)| name.clone()));
+        let outputs = graph.templates.iter().map(|template| &template.outputs);
+        let globals = |names: Vec<&String>| {
+            let tagged = names.iter().any(|name| name.contains("{{"));
+            (!tagged).then(|| names.into_iter().filter(|name| !name.is_empty()).cloned().collect())
+        };
+        let parameters = outputs.clone().flat_map(|outputs| &outputs.parameters);
+        let artifacts = outputs.flat_map(|outputs| &outputs.artifacts);
+        RunNames {
+            parameters: graph.arguments.parameters.iter().map(|p| p.name.clone()).collect(),
+            labels,
+            annotations: names(&graph.globals.annotations),
+            outputs: [
+                globals(parameters.map(|output| &output.global_name).collect()),
+                globals(artifacts.map(|output| &output.global_name).collect()),
+            ],
+            is_scheduled: graph.globals.scheduled_time.is_some(),
+            is_open,
+        }
+    }
+
+    fn judge(&self, path: &[&str]) -> Result<(), Miss> {
+        let among = |known: &HashSet<String>, name: &[&str], what: &str| {
+            let name = name.join(".");
+            if self.is_open || known.contains(&name) {
+                return Ok(());
+            }
+            Err((format!("the run has no {what} `{name}`"), list_of(known.iter())))
+        };
+        let either = |known: &Option<HashSet<String>>, name: &[&str], what: &str| match known {
+            Some(known) => among(known, name, what),
+            None => Ok(()),
+        };
+        match path {
+            []
+            | [
+                "name" | "namespace" | "uid" | "priority" | "mainEntrypoint" | "status" | "message",
+            ]
+            | ["serviceAccountName" | "failures" | "duration" | "creationTimestamp"]
+            | ["creationTimestamp", _]
+            | ["parameters" | "labels" | "annotations" | "outputs"]
+            | ["parameters" | "labels" | "annotations", "json"]
+            | ["outputs", "parameters" | "artifacts"] => Ok(()),
+            ["scheduledTime"] if self.is_scheduled || self.is_open => Ok(()),
+            ["scheduledTime"] => Err((
+                "the run has no scheduled time".into(),
+                "only runs of a schedule have one".into(),
+            )),
+            ["parameters", name @ ..] => among(&self.parameters, name, "parameter"),
+            ["labels", name @ ..] => among(&self.labels, name, "label"),
+            ["annotations", name @ ..] => among(&self.annotations, name, "annotation"),
+            ["outputs", "parameters", name @ ..] => {
+                either(&self.outputs[0], name, "global output parameter")
+            }
+            ["outputs", "artifacts", name @ ..] => {
+                either(&self.outputs[1], name, "global output artifact")
+            }
+            _ => Err((format!("`workflow.{}` is no name", path.join(".")), String::new())),
+        }
+    }
+}
+
+impl Scope<'_> {
+    /// Whether a dotted name means something here.
+    pub(super) fn judge(&self, name: &str) -> Result<(), Miss> {
+        let path: Vec<&str> = name.split('.').collect();
+        match path.as_slice() {
+            ["workflow", rest @ ..] => self.run.judge(rest),
+            ["item", ..] if self.has_item => Ok(()),
+            ["item", ..] => Err((
+                format!("`{name}` is only in calls with items"),
+                "add withItems, withParam or withSequence, or pass it on as an argument".into(),
+            )),
+            ["sprig"] => Ok(()),
+            _ => match self.template {
+                Some(template) => self.judge_in(template, name, &path),
+                None => Err(unknown(name)),
+            },
+        }
+    }
+
+    fn judge_in(&self, template: &Template, name: &str, path: &[&str]) -> Result<(), Miss> {
+        let is_process = matches!(template.body, Body::Process(_) | Body::ContainerSet(_));
+        match path {
+            ["inputs", rest @ ..] => inputs(template, rest),
+            ["outputs", rest @ ..] => outputs(template, rest),
+            [root @ ("steps" | "tasks"), rest @ ..] => self.sibling(template, root, rest),
+            ["retries"] | ["lastRetry", ..] if template.retry.is_some() => Ok(()),
+            ["retries"] | ["lastRetry", ..] => {
+                Err((format!("`{name}` is only in templates with a retryStrategy"), String::new()))
+            }
+            ["node", "name"] => Ok(()),
+            ["pod", "name"] if is_process => Ok(()),
+            _ => Err(unknown(name)),
+        }
+    }
+
+    fn sibling(&self, template: &Template, root: &str, path: &[&str]) -> Result<(), Miss> {
+        let [name, rest @ ..] = path else { return Ok(()) };
+        if *name == "name" && rest.is_empty() {
+            return Ok(());
+        }
+        let own = match template.body {
+            Body::Steps(_) => "steps",
+            Body::Dag(_) => "tasks",
+            _ => "",
+        };
+        if root != own {
+            let help = if own.is_empty() {
+                "pass it on as an argument".to_owned()
+            } else {
+                format!("write `{own}.{name}`")
+            };
+            return Err((format!("there are no {root} in this template"), help));
+        }
+        let is_it = |call: &&&argosy_model::graph::Call| call.name == *name;
+        if let Some(call) = self.calls.ended.iter().find(is_it) {
+            return self.part_of(call, rest);
+        }
+        let what = root.trim_end_matches('s');
+        if self.calls.others.iter().any(|call| is_it(&call)) {
+            let help = match root {
+                "tasks" => format!("let it wait for `{name}`"),
+                _ => "only steps of earlier groups have ended".to_owned(),
+            };
+            return Err((format!("the {what} `{name}` may not have ended there"), help));
+        }
+        let known = self.calls.ended.iter().map(|call| &call.name);
+        Err((format!("there is no {what} `{name}`"), list_of(known)))
+    }
+
+    /// What is known of a call that has ended.
+    fn part_of(&self, call: &Call, path: &[&str]) -> Result<(), Miss> {
+        let target = match call.target {
+            Target::Template(at) => self.graph.templates.get(at as usize),
+            Target::Named { .. } => None,
+        };
+        let Some(target) = target else { return Ok(()) };
+        match path {
+            []
+            | ["id" | "ip" | "status" | "exitCode" | "startedAt" | "finishedAt" | "hostNodeName"]
+            | ["outputs"]
+            | ["outputs", "parameters" | "artifacts" | "result" | "exitCode"]
+            | ["outputs", "result", ..] => Ok(()),
+            ["outputs", rest @ ..] => outputs(target, rest)
+                .map_err(|(what, help)| (format!("`{}`: {what}", call.name), help)),
+            _ => Err((format!("`{}` has no `{}`", call.name, path.join(".")), String::new())),
+        }
+    }
+}
+
+fn inputs(template: &Template, path: &[&str]) -> Result<(), Miss> {
+    let parameters = template.inputs.parameters.iter().map(|parameter| &parameter.name);
+    let artifacts = template.inputs.artifacts.iter().map(|artifact| &artifact.argument.name);
+    declared("input", path, parameters, artifacts)
+}
+
+fn outputs(template: &Template, path: &[&str]) -> Result<(), Miss> {
+    let parameters = template.outputs.parameters.iter().map(|parameter| &parameter.name);
+    let artifacts = template.outputs.artifacts.iter().map(|artifact| &artifact.name);
+    match path {
+        ["result" | "exitCode"] => Ok(()),
+        _ => declared("output", path, parameters, artifacts),
+    }
+}
+
+fn declared<'t>(
+    side: &str,
+    path: &[&str],
+    parameters: impl Iterator<Item = &'t String> + Clone,
+    artifacts: impl Iterator<Item = &'t String> + Clone,
+) -> Result<(), Miss> {
+    match path {
+        [] | ["parameters" | "artifacts"] => Ok(()),
+        ["parameters", name, ..] if parameters.clone().any(|known| known == name) => Ok(()),
+        ["artifacts", name, ..] if artifacts.clone().any(|known| known == name) => Ok(()),
+        ["parameters", name, ..] => {
+            Err((format!("there is no {side} parameter `{name}`"), list_of(parameters)))
+        }
+        ["artifacts", name, ..] => {
+            Err((format!("there is no {side} artifact `{name}`"), list_of(artifacts)))
+        }
+        _ => Err((format!("`{side}s.{}` is no name", path.join(".")), String::new())),
+    }
+}
+
+fn unknown(name: &str) -> Miss {
+    (
+        "nothing has this name".to_owned(),
+        format!("to keep it as text, write {{{{='{{{{{name}}}}}'}}}}"),
+    )
+}
+
+fn list_of<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    let mut names: Vec<&str> = names.map(String::as_str).collect();
+    names.sort_unstable();
+    names.truncate(10);
+    if names.is_empty() { String::new() } else { format!("there are {}", names.join(", ")) }
+}
