@@ -47,7 +47,10 @@ impl Context {
                 let text = serde_json::to_string_pretty(value);
                 anstream::println!("{}", text.map_err(|error| Failure::other(error.to_string()))?);
             }
-            Output::Yaml => anstream::print!("{}", argosy_api::argo::yaml::write(value)),
+            Output::Yaml => {
+                let text = serde_saphyr::to_string(value);
+                anstream::print!("{}", text.map_err(|error| Failure::other(error.to_string()))?);
+            }
             Output::Name => names(value).for_each(|name| anstream::println!("{name}")),
             Output::Text | Output::Wide => return Ok(false),
         }
