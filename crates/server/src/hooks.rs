@@ -43,8 +43,3 @@ pub(crate) fn pass(_: Point) {}
 pub(crate) fn effects_first() -> bool {
     std::env::var_os("ARGOSY_TEST_EFFECTS_FIRST").is_some()
 }
-
-#[cfg(not(feature = "test-hooks"))]
-pub(crate) fn effects_first() -> bool {
-    false
-}

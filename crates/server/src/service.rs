@@ -7,7 +7,7 @@ use argosy_api::ports::{self, RunView};
 use argosy_engine::Input;
 use argosy_model::{AttemptId, Cause, Code, Diagnostic, RunId, RunSpec};
 use argosy_scheduler::Reason;
-use argosy_store::{ListFilter, Object, ObjectChange, RunRow, Store};
+use argosy_store::{ListFilter, Object, ObjectChange, RunRow, Storage};
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -22,7 +22,7 @@ const INBOX: usize = 4_096;
 #[derive(Clone)]
 pub struct Service {
     requests: mpsc::Sender<Request>,
-    store: Arc<Store>,
+    store: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
     shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
     trouble: watch::Receiver<Option<String>>,
@@ -40,13 +40,13 @@ impl From<Stopped> for Diagnostic {
 }
 
 impl Service {
-    /// Starts a loop on a data directory.
+    /// Starts a loop on a store.
     ///
     /// # Errors
     /// When what the directory holds cannot be loaded.
     pub async fn start(
         options: Options,
-        store: Arc<Store>,
+        store: Arc<dyn Storage>,
         backend: Arc<dyn Backend>,
         reports: mpsc::UnboundedReceiver<BackendReport>,
         clock: Arc<dyn Clock>,

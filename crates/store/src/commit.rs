@@ -57,6 +57,18 @@ pub struct Part {
 }
 
 impl Part {
+    /// Its name among the run's pieces.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn data(&self) -> &[u8] {
+        &self.data
+    }
+
     /// The spec.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! changed run, and now and then pieces of snapshots, in one transaction that is synced before
 //! [`Store::commit`] returns. Absent from this crate: any decision about what is written.
 
+mod assemble;
 mod commit;
 mod encode;
 mod error;
@@ -12,11 +13,14 @@ mod objects;
 mod open;
 mod query;
 mod row;
+mod storage;
 
+pub use assemble::{Assembly, StoredRun};
 pub use commit::{Archived, Commit, Memo, ObjectChange, Part, Snapshot};
 pub use error::{Error, Result};
-pub use load::{Loaded, StoredRun};
+pub use load::Loaded;
 pub use objects::Object;
 pub use open::Store;
 pub use query::ListFilter;
 pub use row::RunRow;
+pub use storage::Storage;

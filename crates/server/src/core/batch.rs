@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use argosy_engine::Run;
 use argosy_model::{Cause, Diagnostic, Effect, Event, Record, RunId, Turn};
-use argosy_store::{Archived, Commit, Memo, ObjectChange, RunRow, Snapshot};
+use argosy_store::{Archived, Commit, Memo, ObjectChange, RunRow, Snapshot, Storage};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -105,7 +105,7 @@ impl Core {
         }
         self.lazy_since = None;
         let mut batch = std::mem::take(&mut self.batch);
-        if hooks::effects_first() {
+        if self.effects_first() {
             let effects = std::mem::take(&mut batch.effects);
             self.carry_out(effects);
         }
@@ -116,10 +116,20 @@ impl Core {
         let trouble = self.trouble.clone();
         tokio::spawn(async move {
             hooks::pass(Point::BeforeCommit);
-            let seq = finish(commit, &batch.ended, &store, &trouble).await;
+            let seq = finish(commit, &batch.ended, &*store, &trouble).await;
             // The loop is gone only when the process is stopping.
             let _ = done.send(Committed { seq, batch });
         });
+    }
+
+    #[cfg(feature = "test-hooks")]
+    fn effects_first(&self) -> bool {
+        self.options.effects_first
+    }
+
+    #[cfg(not(feature = "test-hooks"))]
+    fn effects_first(&self) -> bool {
+        false
     }
 
     fn commit_of(&mut self, batch: &mut Batch) -> Commit {
@@ -212,7 +222,7 @@ fn snapshot(run: RunId, live: &mut Live) -> Option<Snapshot> {
 async fn finish(
     mut commit: Commit,
     ended: &[(RunId, Arc<RwLock<Run>>)],
-    store: &argosy_store::Store,
+    store: &dyn Storage,
     trouble: &watch::Sender<Option<String>>,
 ) -> u64 {
     for (id, run) in ended {

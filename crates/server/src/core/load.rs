@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 use argosy_engine::pending;
 use argosy_model::{AttemptPhase, Resources, StepKey};
 use argosy_scheduler::{MachineSpec, Scheduler};
-use argosy_store::Store;
+use argosy_store::Storage;
 use tokio::sync::{mpsc, watch};
 
 use super::runs::{Live, SharedRun};
@@ -24,7 +24,7 @@ impl Core {
     /// Loads every live run and brings the world in line with it.
     pub(crate) async fn load(
         options: &Options,
-        store: Arc<Store>,
+        store: Arc<dyn Storage>,
         backend: Arc<dyn Backend>,
         clock: Arc<dyn Clock>,
         trouble: watch::Sender<Option<String>>,
@@ -43,6 +43,8 @@ impl Core {
             clock,
             store,
             backend,
+            #[cfg(feature = "test-hooks")]
+            options: options.clone(),
             runs: HashMap::new(),
             names: HashMap::new(),
             shared,

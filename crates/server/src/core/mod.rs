@@ -13,7 +13,7 @@ use std::time::Duration;
 use argosy_engine::Input;
 use argosy_model::{Cause, RunId};
 use argosy_scheduler::Scheduler;
-use argosy_store::Store;
+use argosy_store::Storage;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -23,6 +23,8 @@ pub(crate) use runs::{Live, SharedRun};
 
 use crate::backend::{Backend, BackendReport};
 use crate::clock::Clock;
+#[cfg(feature = "test-hooks")]
+use crate::hooks;
 
 /// How long facts that nothing waits for may stay out of the log.
 const LAZY: Duration = Duration::from_millis(100);
@@ -32,12 +34,19 @@ const LAZY: Duration = Duration::from_millis(100);
 pub struct Options {
     /// Jobs that one machine takes at once.
     pub slots: u64,
+    /// Breaks the order of commit and effect, so that tests can see that their checks notice.
+    #[cfg(feature = "test-hooks")]
+    pub effects_first: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
         // As many as a kubelet takes pods.
-        Options { slots: 110 }
+        Options {
+            slots: 110,
+            #[cfg(feature = "test-hooks")]
+            effects_first: hooks::effects_first(),
+        }
     }
 }
 
@@ -50,13 +59,15 @@ pub(crate) struct Committed {
 /// The state of the loop.
 pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<dyn Storage>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) scheduler: Scheduler,
     pub(crate) runs: HashMap<RunId, Live>,
     pub(crate) names: HashMap<(String, String), RunId>,
     pub(crate) shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
     pub(crate) last_run: u64,
+    #[cfg(feature = "test-hooks")]
+    pub(crate) options: Options,
     pub(crate) batch: Batch,
     pub(crate) committing: bool,
     pub(crate) committed: mpsc::UnboundedSender<Committed>,

@@ -1,0 +1,159 @@
+//! A disk that keeps what was synced and forgets what was not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use argosy_engine::Run;
+use argosy_model::{Outputs, Record, RunId};
+use argosy_store::{
+    Assembly, Commit, ListFilter, Loaded, Object, Result, RunRow, Storage,
+};
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+/// What becomes of the commit during which the power goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was not synced: nothing of it is there afterwards.
+    Dropped,
+    /// It was synced, and nobody was told.
+    Kept,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    seq: u64,
+    log: Vec<(u64, Record)>,
+    rows: BTreeMap<RunId, RunRow>,
+    snapshots: BTreeMap<RunId, u64>,
+    parts: BTreeMap<(RunId, String), Vec<u8>>,
+    archived: BTreeSet<RunId>,
+    commits: u64,
+}
+
+/// What is on the disk. Survives every crash.
+#[derive(Clone, Debug, Default)]
+pub struct Disk {
+    kept: Arc<Mutex<Kept>>,
+    crash: Arc<Mutex<Option<(u64, Fate)>>>,
+    /// Told when the power goes.
+    pub(crate) power: Arc<Notify>,
+}
+
+impl Disk {
+    /// Lets the power go during the commit that is `after` commits away, or never.
+    pub fn crash_after(&self, plan: Option<(u64, Fate)>) {
+        let now = self.with(|kept| kept.commits);
+        let plan = plan.map(|(after, fate)| (now + after, fate));
+        *self.crash.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Kept) -> T) -> T {
+        look(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the power goes during this commit, and what becomes of the commit.
+    fn fate(&self) -> Option<Fate> {
+        let plan = *self.crash.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = self.with(|kept| {
+            kept.commits += 1;
+            kept.commits
+        });
+        plan.filter(|(at, _)| *at <= number).map(|(_, fate)| fate)
+    }
+
+    /// How many commits there were.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.with(|kept| kept.commits)
+    }
+}
+
+impl Kept {
+    fn write(&mut self, commit: &Commit) -> u64 {
+        self.seq += 1;
+        let seq = self.seq;
+        if !commit.record.turns.is_empty() {
+            self.log.push((seq, commit.record.clone()));
+        }
+        for row in &commit.rows {
+            self.rows.insert(row.id, row.clone());
+        }
+        for snapshot in &commit.snapshots {
+            self.snapshots.insert(snapshot.run, seq);
+            for part in &snapshot.parts {
+                self.parts.insert((snapshot.run, part.name().to_owned()), part.data().to_vec());
+            }
+        }
+        for archived in &commit.archived {
+            self.archived.insert(archived.run);
+            self.parts.retain(|(run, _), _| *run != archived.run);
+        }
+        for run in &commit.deleted {
+            self.rows.remove(run);
+            self.archived.remove(run);
+        }
+        if let Some(cut) = commit.cut {
+            self.log.retain(|(seq, _)| *seq > cut);
+        }
+        seq
+    }
+
+    fn load(&self, now_ms: i64) -> Result<Loaded> {
+        let mut assembly = Assembly::default();
+        for id in self.rows.keys().filter(|id| !self.archived.contains(id)) {
+            let parts = self.parts.iter().filter(|((run, _), _)| run == id);
+            let parts = parts.map(|((_, name), data)| (name.as_str(), data.as_slice()));
+            let snapshot_seq = self.snapshots.get(id).copied().unwrap_or(0);
+            assembly.add(*id, snapshot_seq, parts.collect::<Vec<_>>())?;
+        }
+        for (seq, record) in &self.log {
+            assembly.apply(*seq, record)?;
+        }
+        let last_run = self.rows.keys().next_back().map_or(0, |id| id.0);
+        Ok(Loaded { runs: assembly.finish(now_ms), last_run, seq: self.seq })
+    }
+}
+
+#[async_trait]
+impl Storage for Disk {
+    async fn commit(&self, commit: &Commit) -> Result<u64> {
+        // A disk takes its time: others get a turn.
+        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        match self.fate() {
+            None => Ok(self.with(|kept| kept.write(commit))),
+            Some(fate) => {
+                if fate == Fate::Kept {
+                    self.with(|kept| kept.write(commit));
+                }
+                self.power.notify_one();
+                std::future::pending().await
+            }
+        }
+    }
+
+    async fn load(&self, now_ms: i64) -> Result<Loaded> {
+        self.with(|kept| kept.load(now_ms))
+    }
+
+    async fn run(&self, _: RunId, _: i64) -> Result<Option<Run>> {
+        Ok(None)
+    }
+
+    async fn find(&self, space: &str, name: &str) -> Result<Option<RunRow>> {
+        let is = |row: &&RunRow| row.space == space && row.name == name;
+        Ok(self.with(|kept| kept.rows.values().find(is).cloned()))
+    }
+
+    async fn list(&self, _: &ListFilter) -> Result<Vec<RunRow>> {
+        Ok(self.with(|kept| kept.rows.values().rev().cloned().collect()))
+    }
+
+    async fn objects(&self, _: &str, _: &str) -> Result<Vec<Object>> {
+        Ok(Vec::new())
+    }
+
+    async fn memo(&self, _: &str, _: &str, _: &str) -> Result<Option<(i64, Outputs)>> {
+        Ok(None)
+    }
+}
