@@ -151,32 +151,34 @@ impl Attempt {
         }
         let Some(main) = self.plan.main.first() else { return Ended::of(Exit::NotStarted) };
         let mut sidecars = Vec::new();
+        let mut refused = None;
         for member in &self.plan.sidecars {
-            sidecars.push((member, self.start(member).await));
+            match self.start(member).await {
+                Ok(job) => sidecars.push((member, job)),
+                Err(ended) => {
+                    refused = Some(ended.named("sidecar", &member.container.name));
+                    break;
+                }
+            }
+        }
+        if let Some(ended) = refused {
+            return self.end_sidecars(ended, sidecars).await;
         }
         let ended = self.member(main, true).await;
         self.end_sidecars(ended, sidecars).await
     }
 
     /// Ends the sidecars with the main process. Of those that had ended before, a failure counts.
-    async fn end_sidecars(
-        &self,
-        mut ended: Ended,
-        sidecars: Vec<(&Member, Result<Running, Ended>)>,
-    ) -> Ended {
-        let running = sidecars.iter().filter_map(|(_, started)| started.as_ref().ok());
-        running.for_each(|job| self.crew.ask(&job.id));
+    async fn end_sidecars(&self, mut ended: Ended, sidecars: Vec<(&Member, Running)>) -> Ended {
+        sidecars.iter().for_each(|(_, job)| self.crew.ask(&job.id));
         let patience = Duration::from_millis(self.orders.spec.grace_ms);
-        for (member, started) in sidecars {
-            let sidecar = match started {
-                Ok(mut job) => match timeout(patience, job.end(|_| ())).await {
-                    Ok(sidecar) => sidecar,
-                    Err(_) => {
-                        self.crew.force(&job.id);
-                        job.end(|_| ()).await
-                    }
-                },
-                Err(sidecar) => sidecar,
+        for (member, mut job) in sidecars {
+            let sidecar = match timeout(patience, job.end(|_| ())).await {
+                Ok(sidecar) => sidecar,
+                Err(_) => {
+                    self.crew.force(&job.id);
+                    job.end(|_| ()).await
+                }
             };
             let failed = !sidecar.is_success() && sidecar.exit != Exit::Killed;
             if ended.is_success() && failed {

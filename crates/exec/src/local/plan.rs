@@ -203,3 +203,137 @@ pub fn normal(path: &str) -> Result<PathBuf, String> {
 pub fn is_in_tmp(path: &Path) -> bool {
     path.starts_with("/tmp") || path.starts_with("/var/tmp")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use argosy_model::process::{Mount, OutputArtifact, OutputFile, StagedInput};
+    use argosy_model::{Archive, Artifact, Location};
+    use argosy_spawn::Reason;
+
+    fn spec(change: impl FnOnce(&mut ProcessSpec)) -> ProcessSpec {
+        let mut spec = ProcessSpec::default();
+        (spec.main.name, spec.main.image) = ("main".into(), "busybox".into());
+        change(&mut spec);
+        spec
+    }
+
+    fn input(path: &str) -> StagedInput {
+        StagedInput {
+            name: "in".into(),
+            path: path.into(),
+            artifact: Artifact {
+                at: Location::Raw { data: String::new() },
+                archive: Archive::None,
+                sub_path: String::new(),
+            },
+            mode: None,
+            recurse_mode: false,
+            optional: false,
+        }
+    }
+
+    fn parameter(path: &str) -> OutputFile {
+        OutputFile { name: "p".into(), path: path.into(), default: None }
+    }
+
+    fn refused(reason: Reason) -> Ability {
+        Ability::Refused { reason, message: "no luck".into(), remedy: "Do that.".into() }
+    }
+
+    fn ceiling(tmp: bool, root: bool, max: Level) -> Ceiling {
+        let ability = |works, reason| if works { Ability::Works } else { refused(reason) };
+        let abilities = Abilities {
+            private_tmp: ability(tmp, Reason::Namespace),
+            private_root: ability(root, Reason::Overlay),
+        };
+        Ceiling::new(&abilities, max)
+    }
+
+    fn level(spec: &ProcessSpec, ceiling: &Ceiling) -> Result<Level, String> {
+        Plan::new(spec, &ImageTable::default(), ceiling).map(|plan| plan.level)
+    }
+
+    #[test]
+    fn paths_decide_how_much_is_private() {
+        let all = ceiling(true, true, Level::PrivateRoot);
+        let mount =
+            |path: &str| Mount { volume: "v".into(), path: path.into(), ..Mount::default() };
+        let artifact = |path: &str| OutputArtifact {
+            name: "a".into(),
+            path: path.into(),
+            archive: Archive::None,
+            key: None,
+            optional: false,
+        };
+        for (spec, expected) in [
+            (spec(|_| ()), Level::PrivateTmp),
+            (spec(|spec| spec.inputs = vec![input("/tmp/a/b")]), Level::PrivateTmp),
+            (spec(|spec| spec.inputs = vec![input("/var/tmp/x")]), Level::PrivateTmp),
+            (spec(|spec| spec.inputs = vec![input("/tmp/../x")]), Level::PrivateRoot),
+            (spec(|spec| spec.inputs = vec![input("/tmpx")]), Level::PrivateRoot),
+            (spec(|spec| spec.outputs.parameters = vec![parameter("/x")]), Level::PrivateRoot),
+            (spec(|spec| spec.outputs.artifacts = vec![artifact("/x")]), Level::PrivateRoot),
+            (spec(|spec| spec.main.mounts = vec![mount("/work")]), Level::PrivateRoot),
+            (spec(|spec| spec.main.mounts = vec![mount("/tmp/v")]), Level::PrivateTmp),
+            (spec(|spec| spec.main.working_dir = "/tmp".into()), Level::PrivateTmp),
+            (spec(|spec| spec.main.working_dir = "/srv".into()), Level::PrivateRoot),
+        ] {
+            assert_eq!(level(&spec, &all), Ok(expected), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn without_the_level_that_paths_need_an_attempt_is_refused_saying_why() {
+        let root = spec(|spec| spec.outputs.parameters = vec![parameter("/x")]);
+        let tmp = spec(|spec| spec.outputs.parameters = vec![parameter("/tmp/x")]);
+        let (machine, configuration) = ("no luck. Do that.", "configuration");
+        for (spec, ceiling, needs, why) in [
+            (&root, ceiling(true, false, Level::PrivateRoot), "/x needs a private root", machine),
+            (
+                &root,
+                ceiling(true, true, Level::PrivateTmp),
+                "/x needs a private root",
+                configuration,
+            ),
+            (
+                &tmp,
+                ceiling(false, false, Level::PrivateRoot),
+                "/tmp/x needs a private /tmp",
+                machine,
+            ),
+            (&tmp, ceiling(true, true, Level::None), "/tmp/x needs a private /tmp", configuration),
+        ] {
+            let message = level(spec, &ceiling).unwrap_err();
+            assert!(message.contains(needs) && message.contains(why), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_fallback_of_the_machine_is_said_and_a_choice_is_not() {
+        let notes = |ceiling: &Ceiling| {
+            let plan = Plan::new(&spec(|_| ()), &ImageTable::default(), ceiling).unwrap();
+            (plan.level, plan.notes)
+        };
+        let (level, said) = notes(&ceiling(false, false, Level::PrivateRoot));
+        assert_eq!(level, Level::None);
+        assert!(said.len() == 1 && said[0].contains("no luck. Do that."), "{said:?}");
+        assert_eq!(notes(&ceiling(true, true, Level::None)), (Level::None, vec![]));
+    }
+
+    #[test]
+    fn paths_are_made_plain() {
+        for (path, expected) in [
+            ("/a/b", "/a/b"),
+            ("//a/./b/", "/a/b"),
+            ("/a/../b", "/b"),
+            ("/../../a", "/a"),
+            ("/", "/"),
+        ] {
+            assert_eq!(normal(path), Ok(expected.into()), "{path}");
+        }
+        for path in ["", "a", "./a", "../a", "/a\0"] {
+            assert!(normal(path).is_err(), "{path:?}");
+        }
+    }
+}
