@@ -31,6 +31,8 @@ pub struct Attempt {
 pub struct Job {
     pub attempt: AttemptId,
     pub spec: ProcessSpec,
+    /// What a person calls the step.
+    pub name: String,
     pub space: String,
 }
 
@@ -86,24 +88,25 @@ impl Attempt {
     async fn begin(house: Arc<House>, job: Job, layout: Layout) -> Result<(Self, i64), End> {
         let ceiling: Ceiling = house.ceiling().await;
         let plan = Plan::new(&job.spec, &house.images, &ceiling).map_err(refused)?;
-        let Job { attempt, spec, space } = job;
+        let attempt = job.attempt;
         for message in &plan.notes {
             house.report(Report::Note { attempt, message: message.clone() });
         }
         let made = layout.remove().and_then(|()| layout.make());
         made.map_err(|error| refused(format!("cannot make its folder: {error}")))?;
-        let own = Space::new(&space).map_err(|error| refused(error.what))?;
+        let own = Space::new(&job.space).map_err(|error| refused(error.what))?;
+        let (spec, space) = (&job.spec, &*job.space);
         stage::inputs(&spec.inputs, &layout, &*house.store, &own).await.map_err(refused)?;
-        volumes::fill(&spec.volumes, &layout, &*house.values, &space).await.map_err(refused)?;
+        volumes::fill(&spec.volumes, &layout, &*house.values, space).await.map_err(refused)?;
         let boot = house.jobs.boot().await;
         let marked = layout.mark(&Marker { boot: boot.clone(), level: plan.level });
         marked.map_err(|error| refused(format!("cannot write in its folder: {error}")))?;
-        Ok((Self::new(house, Job { attempt, spec, space }, layout, plan, boot), now_ms()))
+        Ok((Self::new(house, job, layout, plan, boot), now_ms()))
     }
 
     fn new(house: Arc<House>, job: Job, layout: Layout, plan: Plan, boot: String) -> Self {
-        let Job { attempt, spec, space } = job;
-        let orders = Orders { attempt, spec, space, layout, level: plan.level };
+        let Job { attempt, spec, name, space } = job;
+        let orders = Orders { attempt, spec, name, space, layout, level: plan.level };
         let crew = Crew::new(house.jobs.clone());
         Self { house, orders, plan, boot, crew, announced: AtomicBool::new(false) }
     }
@@ -220,8 +223,6 @@ impl Attempt {
         let members = &self.plan.main;
         let main = members.iter().find(|member| member.container.name == "main");
         let Some(member) = main.or(members.last()).filter(|_| over) else { return end };
-        // Scripts and tools are not the process's own.
-        let _ = std::fs::remove_dir_all(self.orders.layout.own());
         let mut kept = save::save(&self.orders, member, &self.house).await;
         if let Ok(saved) = &mut kept {
             let outputs = &mut saved.outputs;

@@ -147,8 +147,9 @@ impl Local {
     }
 
     /// Carries an attempt out; after a restart, goes on with one. One that is under way, or whose
-    /// end has been told and not forgotten, is left as it is.
-    pub fn run(&self, attempt: AttemptId, spec: ProcessSpec, space: String) {
+    /// end has been told and not forgotten, is left as it is. The processes find `name`, by which
+    /// people call the step, in `ARGOSY_STEP`; keys and values are those of `space`.
+    pub fn run(&self, attempt: AttemptId, spec: ProcessSpec, name: String, space: String) {
         let mut attempts = self.attempts();
         if attempts.under_way.contains_key(&attempt) {
             return;
@@ -158,7 +159,7 @@ impl Local {
         let (stop, stopped) = watch::channel(None);
         let house = self.house.clone();
         let task = attempts.tasks.spawn(async move {
-            let job = Job { attempt, spec, space };
+            let job = Job { attempt, spec, name, space };
             let end = Box::new(attempt::carry_out(house.clone(), job, stopped).await);
             house.report(Report::Ended { attempt, end });
         });

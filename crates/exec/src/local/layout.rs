@@ -39,9 +39,9 @@ impl Layout {
         self.root.join("tmp")
     }
 
-    /// Our part of [`Layout::tmp`], gone before outputs are read.
+    /// What we show in every process: scripts, and places to show our tools at.
     pub fn own(&self) -> PathBuf {
-        self.tmp().join(".argosy")
+        self.root.join("own")
     }
 
     /// Where an input is put together. The input itself is `it` in there.
@@ -87,6 +87,8 @@ impl Layout {
     /// Makes the folders that every attempt has.
     pub fn make(&self) -> io::Result<()> {
         make_folder(&logs::folder(&self.data_dir, self.attempt.run))?;
+        make_folder(&self.own().join("bin"))?;
+        fs::write(self.own().join("argosy"), "")?;
         make_folder(&self.tmp())?;
         // As everywhere: anybody writes, and removes but their own.
         fs::set_permissions(self.tmp(), Permissions::from_mode(0o1777))

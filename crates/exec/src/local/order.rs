@@ -19,11 +19,18 @@ use std::path::{Path, PathBuf};
 /// Where our own files are shown in an isolated process.
 const OWN: &str = "/tmp/.argosy";
 
+/// Links to tools, which lead to [`OWN_EXE`].
+const OWN_BIN: &str = "/tmp/.argosy/bin";
+
+/// The product's own binary.
+const OWN_EXE: &str = "/tmp/.argosy/argosy";
+
 /// Everything that an order of an attempt needs.
 #[derive(Debug)]
 pub struct Orders {
     pub attempt: AttemptId,
     pub spec: ProcessSpec,
+    pub name: String,
     pub space: String,
     pub layout: Layout,
     pub level: Level,
@@ -59,7 +66,7 @@ impl Orders {
         let bin = match (&member.image.kind, self.level) {
             (Kind::Folder(_), _) => None,
             (_, Level::None) => Some(house.data_dir.join("bin").display().to_string()),
-            _ => Some(format!("{OWN}/bin")),
+            _ => Some(OWN_BIN.to_owned()),
         };
         env.set("PATH", bin.map_or(PATH.to_owned(), |bin| format!("{bin}:{PATH}")));
         let home = if self.level == Level::PrivateRoot { "/root" } else { &*house.home };
@@ -69,6 +76,7 @@ impl Orders {
             _ => "/tmp".to_owned(),
         };
         env.set("TMPDIR", tmp);
+        env.set("ARGOSY_STEP", &*self.name);
         env
     }
 
@@ -101,7 +109,6 @@ impl Orders {
     }
 
     fn write_script(&self, name: &str, script: &str) -> io::Result<()> {
-        make_folder(&self.layout.own())?;
         let path = self.layout.own().join(name);
         fs::write(&path, script)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o755))
@@ -137,13 +144,12 @@ impl Orders {
                 binds.push(Bind { source, target: normal(&input.path)?, read_only: false });
             }
         }
+        // Last, as a volume may be shown as `/tmp`.
+        let own = |source, target: &str| Bind { source, target: target.into(), read_only: true };
+        binds.push(own(self.layout.own(), OWN));
         if !matches!(member.image.kind, Kind::Folder(_)) {
-            for (source, name) in
-                [(house.data_dir.join("bin"), "bin"), (house.exe.clone(), "argosy")]
-            {
-                let target = Path::new(OWN).join(name);
-                binds.push(Bind { source, target, read_only: true });
-            }
+            binds.push(own(house.data_dir.join("bin"), OWN_BIN));
+            binds.push(own(house.exe.clone(), OWN_EXE));
         }
         Ok(binds)
     }
@@ -188,6 +194,8 @@ impl Orders {
         if self.level > Level::None {
             view.mount(Path::new("/tmp"), [&*tmp], root)?;
             view.mount(Path::new("/var/tmp"), [&*tmp], root)?;
+            // Where our part was shown; not empty if the process has used the name for its own.
+            let _ = fs::remove_dir(tmp.join(".argosy"));
         }
         let own = |bind: &Bind| !bind.target.starts_with(OWN);
         for bind in self.binds(member, house).map_err(io::Error::other)?.into_iter().filter(own) {

@@ -7,6 +7,8 @@ use argosy_spawn::{Abilities, Ability};
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 
+const WORKING_DIR: &str = "working directory";
+
 /// How much a process has to itself, as `argosy_spawn::Isolation` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -132,12 +134,16 @@ impl Plan {
     fn needs(&self, spec: &ProcessSpec) -> Result<(Level, String), String> {
         let mut needs = (Level::None, String::new());
         for (path, what) in self.paths(spec) {
-            let level = match is_in_tmp(&normal(path)?) {
+            let path = normal(path)?;
+            if path == Path::new("/") && what != WORKING_DIR {
+                return Err(format!("{what} / would take the place of everything"));
+            }
+            let level = match is_in_tmp(&path) {
                 true => Level::PrivateTmp,
                 false => Level::PrivateRoot,
             };
             if level > needs.0 {
-                needs = (level, format!("{what} {path}"));
+                needs = (level, format!("{what} {}", path.display()));
             }
         }
         let is_folder = |member: &&Member| matches!(member.image.kind, Kind::Folder(_));
@@ -152,7 +158,7 @@ impl Plan {
             let container = &member.container;
             let folder = Some(&*container.working_dir).filter(|folder| !folder.is_empty());
             let mounts = container.mounts.iter().map(|mount| (&*mount.path, "mount"));
-            mounts.chain(folder.map(|folder| (folder, "working directory")))
+            mounts.chain(folder.map(|folder| (folder, WORKING_DIR)))
         });
         let outputs = &spec.outputs;
         spec.inputs
@@ -281,6 +287,15 @@ mod tests {
         ] {
             assert_eq!(level(&spec, &all), Ok(expected), "{spec:?}");
         }
+    }
+
+    #[test]
+    fn nothing_takes_the_place_of_the_root() {
+        let all = ceiling(true, true, Level::PrivateRoot);
+        let root = spec(|spec| spec.inputs = vec![input("/x/..")]);
+        assert_eq!(level(&root, &all), Err("input / would take the place of everything".into()));
+        let root = spec(|spec| spec.main.working_dir = "/".into());
+        assert_eq!(level(&root, &all), Ok(Level::PrivateRoot));
     }
 
     #[test]

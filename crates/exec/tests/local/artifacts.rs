@@ -43,16 +43,16 @@ async fn what_one_attempt_packs_the_next_one_finds() {
 #[tokio::test]
 async fn files_may_lie_anywhere_and_leave_the_machine_as_it_is() {
     let mut house = House::new().await;
-    let mut spec = shell("cat /argosy-test/in/x; pwd; echo out > argosy-out; cat /mnt/argosy/y");
+    let mut spec = shell("cat /argosy-test/in/x; pwd; echo out > argosy-out; cat /srv/argosy/y");
     spec.inputs =
-        vec![input("/argosy-test/in/x", raw("one\n")), input("/mnt/argosy/y", raw("two\n"))];
+        vec![input("/argosy-test/in/x", raw("one\n")), input("/srv/argosy/y", raw("two\n"))];
     spec.outputs.parameters = vec![parameter("/argosy-out", None)];
     spec.outputs.artifacts = vec![output("/argosy-test/in/x", Archive::None)];
     let end = house.success(&spec).await;
     assert_eq!(end.outputs.result.as_deref(), Some("one\n/\ntwo"));
     assert_eq!(end.outputs.parameter("p"), Some(&"out".into()));
     assert_eq!(house.get("run/pod/x").await.as_deref(), Some(&b"one\n"[..]));
-    for path in ["/argosy-test", "/argosy-out", "/mnt/argosy"] {
+    for path in ["/argosy-test", "/argosy-out", "/srv/argosy"] {
         assert!(!std::path::Path::new(path).exists(), "{path}");
     }
 }
@@ -218,6 +218,18 @@ async fn outputs_are_read_as_the_process_saw_them_and_no_further() {
     assert!(!packed.windows(6).any(|bytes| bytes == b"secret") || packed.len() < 2_000);
     let inside = house.get("run/pod/d/f").await.unwrap();
     assert_eq!(inside, b"1\n");
+}
+
+#[tokio::test]
+async fn all_of_tmp_can_be_kept_and_holds_nothing_of_ours() {
+    let mut house = House::new().await;
+    let mut spec = shell("echo 1 > /tmp/a");
+    spec.outputs.artifacts = vec![output("/tmp", Archive::Default)];
+    let artifact = house.success(&spec).await.outputs.artifact("out").cloned().unwrap();
+    let mut spec = shell("ls -A /tmp/in");
+    spec.inputs = vec![input("/tmp/in", artifact)];
+    house.run(1, &spec);
+    assert_eq!(house.end().await.outputs.result.as_deref(), Some("a"));
 }
 
 #[tokio::test]

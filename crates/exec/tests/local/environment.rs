@@ -7,6 +7,7 @@ use argosy_exec::logs::Stream;
 use argosy_model::process::{EnvFrom, EnvValue, EnvVar, KeyRef};
 use argosy_model::{Exit, ProcessSpec};
 use std::path::Path;
+use std::process::Command;
 
 fn variable(name: &str, value: EnvValue) -> EnvVar {
     EnvVar { name: name.into(), value }
@@ -126,13 +127,17 @@ async fn a_script_is_a_file_that_is_the_last_argument() {
 #[tokio::test]
 async fn an_image_may_be_a_folder() {
     let root = tempfile::tempdir().unwrap();
-    // A root file system of links into this machine's would not work; a static program does.
-    let busybox =
-        ["/bin/busybox", "/usr/bin/busybox"].into_iter().find(|path| Path::new(path).exists());
-    let Some(busybox) = busybox else { return };
     std::fs::create_dir_all(root.path().join("bin")).unwrap();
     std::fs::create_dir_all(root.path().join("tmp")).unwrap();
-    std::fs::copy(busybox, root.path().join("bin/sh")).unwrap();
+    // A shell with the libraries that it loads.
+    let libraries = Command::new("ldd").arg("/bin/sh").output().unwrap();
+    let libraries = String::from_utf8(libraries.stdout).unwrap();
+    let files = libraries.split_whitespace().filter(|word| word.starts_with('/'));
+    for file in files.chain(["/bin/sh"]) {
+        let copy = root.path().join(file.trim_start_matches('/'));
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(file, copy).unwrap();
+    }
     std::fs::write(root.path().join("marker"), "inside").unwrap();
     let folder = root.path().to_owned();
     let mut house = House::with(|options| {

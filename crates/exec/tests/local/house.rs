@@ -81,7 +81,7 @@ impl House {
 
     pub fn run(&self, number: u32, spec: &ProcessSpec) -> AttemptId {
         let attempt = attempt(number);
-        self.local().run(attempt, spec.clone(), SPACE.into());
+        self.local().run(attempt, spec.clone(), "wf.step".into(), SPACE.into());
         attempt
     }
 

@@ -283,5 +283,5 @@ async fn without_isolation_plain_processes_run_and_private_paths_are_refused() {
     script.main.script = Some("echo $0".into());
     house.run(2, &script);
     let result = house.end().await.outputs.result.unwrap();
-    assert!(result.ends_with("/tmp/.argosy/script-0"), "{result}");
+    assert!(result.ends_with("attempts/1/2.2/own/script-0"), "{result}");
 }

@@ -18,14 +18,29 @@ async fn processes_share_an_empty_folder_wherever_they_see_it() {
     let mut spec = shell("cat /work/x; cat /work/sub/y; echo p > /work/p");
     spec.volumes = vec![volume("v", VolumeSource::EmptyDir)];
     spec.main.mounts = vec![mount("v", "/work")];
-    let mut init = container("init", "echo 1 > /mnt/elsewhere/x; echo 2 > /tmp/part/y");
+    let mut init = container("init", "echo 1 > /srv/elsewhere/x; echo 2 > /tmp/part/y");
     let part = Mount { sub_path: "sub".into(), ..mount("v", "/tmp/part") };
-    init.mounts = vec![mount("v", "/mnt/elsewhere"), part];
+    init.mounts = vec![mount("v", "/srv/elsewhere"), part];
     spec.init = vec![init];
     spec.outputs.parameters = vec![parameter("/work/p", None)];
     let end = house.success(&spec).await;
     assert_eq!(end.outputs.result.as_deref(), Some("1\n2"));
     assert_eq!(end.outputs.parameter("p"), Some(&"p".into()));
+}
+
+#[tokio::test]
+async fn a_volume_may_be_tmp_itself() {
+    let mut house = House::new().await;
+    let mut spec = shell("");
+    (spec.main.command, spec.main.args) = (vec!["sh".into()], vec![]);
+    spec.main.script = Some("cat /tmp/in; argosay echo $ARGOSY_STEP /tmp/p".into());
+    spec.volumes = vec![volume("v", VolumeSource::EmptyDir)];
+    spec.main.mounts = vec![mount("v", "/tmp")];
+    spec.inputs = vec![input("/tmp/in", raw("text"))];
+    spec.outputs.parameters = vec![parameter("/tmp/p", None)];
+    let end = house.success(&spec).await;
+    assert_eq!(end.outputs.result.as_deref(), Some("text"));
+    assert_eq!(end.outputs.parameter("p"), Some(&"wf.step".into()));
 }
 
 #[tokio::test]
