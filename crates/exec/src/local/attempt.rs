@@ -92,7 +92,7 @@ impl Attempt {
         for message in &plan.notes {
             house.report(Report::Note { attempt, message: message.clone() });
         }
-        let made = layout.remove().and_then(|()| layout.make());
+        let made = layout.make(plan.level);
         made.map_err(|error| refused(format!("cannot make its folder: {error}")))?;
         let own = Space::new(&job.space).map_err(|error| refused(error.what))?;
         let (spec, space) = (&job.spec, &*job.space);

@@ -69,27 +69,39 @@ impl Layout {
         Log { attempt: self.attempt, container, stream }.path(&self.data_dir)
     }
 
-    /// How far the attempt came under an earlier server; `None` if it was not ordered.
+    /// How far the attempt came under an earlier server; `None` if it was not ordered, as it
+    /// was not if its marker was never finished.
     pub fn marker(&self) -> io::Result<Option<Marker>> {
         match fs::read(self.root.join("marker")) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            other => Ok(Some(serde_json::from_slice(&other?)?)),
+            other => Ok(serde_json::from_slice(&other?).ok()),
         }
     }
 
     /// Not synced: after a loss of power the spawner is another one, and nothing runs.
     pub fn mark(&self, marker: &Marker) -> io::Result<()> {
-        let new = self.root.join("marker.new");
-        fs::write(&new, serde_json::to_vec(marker)?)?;
-        fs::rename(new, self.root.join("marker"))
+        fs::write(self.root.join("marker"), serde_json::to_vec(marker)?)
     }
 
-    /// Makes the folders that every attempt has.
-    pub fn make(&self) -> io::Result<()> {
+    /// Makes the folders that an attempt of this level has, afresh.
+    pub fn make(&self, level: Level) -> io::Result<()> {
+        if self.root.exists() {
+            self.remove()?;
+        }
         make_folder(&logs::folder(&self.data_dir, self.attempt.run))?;
+        // The end of the run's last attempt may have removed the run's folder meanwhile.
+        while let Err(error) = make_folder(&self.tmp()) {
+            if error.kind() != ErrorKind::NotFound || !self.data_dir.exists() {
+                return Err(error);
+            }
+        }
+        make_folder(&self.own())?;
+        if level == Level::None {
+            return Ok(());
+        }
+        // Tools are shown at these.
         make_folder(&self.own().join("bin"))?;
         fs::write(self.own().join("argosy"), "")?;
-        make_folder(&self.tmp())?;
         // As everywhere: anybody writes, and removes but their own.
         fs::set_permissions(self.tmp(), Permissions::from_mode(0o1777))
     }
@@ -147,4 +159,51 @@ fn unlock(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use argosy_model::{RunId, StepKey};
+
+    #[test]
+    fn attempts_of_one_run_come_and_go_at_once() {
+        let data = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let attempt = AttemptId { run: RunId(1), step: StepKey(2), number };
+                let layout = Layout::new(data.path(), attempt);
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        layout.make(Level::None).unwrap();
+                        layout.remove().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(found(data.path()), []);
+    }
+
+    #[test]
+    fn an_attempt_counts_as_ordered_once_its_marker_is_whole() {
+        let data = tempfile::tempdir().unwrap();
+        let attempt = AttemptId { run: RunId(1), step: StepKey(2), number: 3 };
+        let layout = Layout::new(data.path(), attempt);
+        assert_eq!(layout.marker().unwrap(), None);
+        layout.make(Level::PrivateRoot).unwrap();
+        assert_eq!(found(data.path()), [attempt]);
+        for cut in ["", "{\"boot\":\"b\""] {
+            fs::write(data.path().join("attempts/1/2.3/marker"), cut).unwrap();
+            assert_eq!(layout.marker().unwrap(), None, "{cut}");
+        }
+        let marker = Marker { boot: "b".into(), level: Level::PrivateTmp };
+        layout.mark(&marker).unwrap();
+        assert_eq!(layout.marker().unwrap(), Some(marker));
+        layout.make(Level::None).unwrap();
+        assert_eq!(layout.marker().unwrap(), None, "it is made afresh");
+        layout.remove().unwrap();
+        layout.remove().unwrap();
+        assert!(!data.path().join("attempts/1").exists());
+        assert!(logs::folder(data.path(), attempt.run).exists());
+    }
 }
