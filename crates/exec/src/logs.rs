@@ -1,15 +1,15 @@
-//! Logs: what each process of each attempt wrote, kept after the process is gone.
+//! What processes wrote: files below the data directory, kept when their attempt is forgotten.
 //!
-//! `<data>/logs/<run>/<step>.<number>.<container>.{out,err}`, byte for byte. A stream on which
-//! nothing was written has no file.
-
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+//! `logs/<run>/<step>.<number>.<container>.out` and `.err`; an empty one is removed when its
+//! process has ended.
 
 use argosy_model::{AttemptId, RunId, StepKey};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
-/// One of a process's two streams.
+/// One of a process's two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     /// Standard output.
@@ -18,26 +18,42 @@ pub enum Stream {
     Err,
 }
 
-impl Stream {
-    fn suffix(self) -> &'static str {
-        match self {
-            Stream::Out => "out",
-            Stream::Err => "err",
-        }
-    }
+/// The log of one output of one process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Log {
+    /// Whose it is.
+    pub attempt: AttemptId,
+    /// The process in it.
+    pub container: String,
+    /// Which output.
+    pub stream: Stream,
 }
 
-/// What one process wrote on one stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogFile {
-    /// The attempt.
-    pub attempt: AttemptId,
-    /// The process.
-    pub container: String,
-    /// The stream.
-    pub stream: Stream,
-    /// The file.
-    pub path: PathBuf,
+impl Log {
+    /// Its file below a data directory, whether it is there or not.
+    #[must_use]
+    pub fn path(&self, data_dir: &Path) -> PathBuf {
+        let AttemptId { run, step, number } = self.attempt;
+        let end = match self.stream {
+            Stream::Out => "out",
+            Stream::Err => "err",
+        };
+        folder(data_dir, run).join(format!("{}.{number}.{}.{end}", step.0, self.container))
+    }
+
+    fn parse(run: RunId, name: &str) -> Option<Self> {
+        let (step, rest) = name.split_once('.')?;
+        let (number, rest) = rest.split_once('.')?;
+        let (container, end) = rest.rsplit_once('.')?;
+        let stream = match end {
+            "out" => Stream::Out,
+            "err" => Stream::Err,
+            _ => return None,
+        };
+        let step = StepKey(step.parse().ok()?);
+        let attempt = AttemptId { run, step, number: number.parse().ok()? };
+        Some(Self { attempt, container: container.to_owned(), stream })
+    }
 }
 
 /// The folder of a run's logs.
@@ -46,63 +62,45 @@ pub fn folder(data_dir: &Path, run: RunId) -> PathBuf {
     data_dir.join("logs").join(run.0.to_string())
 }
 
-/// The file of one stream of one process.
-#[must_use]
-pub fn path(data_dir: &Path, attempt: AttemptId, container: &str, stream: Stream) -> PathBuf {
-    let AttemptId { run, step, number } = attempt;
-    folder(data_dir, run).join(format!("{}.{number}.{container}.{}", step.0, stream.suffix()))
-}
-
-/// The logs of a run that are there, in the order of steps, attempts, processes and streams.
+/// The logs of a run, sorted by attempt, container and stream.
 ///
 /// # Errors
-/// Whatever the disk says; a run without logs has none.
-pub fn list(data_dir: &Path, run: RunId) -> io::Result<Vec<LogFile>> {
+/// The system's; that there are none is no error.
+pub fn list(data_dir: &Path, run: RunId) -> io::Result<Vec<Log>> {
     let entries = match fs::read_dir(folder(data_dir, run)) {
-        Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        other => other?,
     };
-    let mut files = Vec::new();
+    let mut logs = Vec::new();
     for entry in entries {
-        let path = entry?.path();
-        files.extend(parse(run, &path));
+        logs.extend(entry?.file_name().to_str().and_then(|name| Log::parse(run, name)));
     }
-    files.sort_by(|a: &LogFile, b| {
-        (a.attempt, &a.container, a.stream).cmp(&(b.attempt, &b.container, b.stream))
-    });
-    Ok(files)
+    logs.sort_unstable();
+    Ok(logs)
 }
 
-fn parse(run: RunId, path: &Path) -> Option<LogFile> {
-    let name = path.file_name()?.to_str()?;
-    let (rest, suffix) = name.rsplit_once('.')?;
-    let stream = [Stream::Out, Stream::Err].into_iter().find(|s| s.suffix() == suffix)?;
-    let mut parts = rest.splitn(3, '.');
-    let step = StepKey(parts.next()?.parse().ok()?);
-    let number = parts.next()?.parse().ok()?;
-    let container = parts.next()?.to_owned();
-    Some(LogFile {
-        attempt: AttemptId { run, step, number },
-        container,
-        stream,
-        path: path.to_owned(),
-    })
-}
-
-/// At most `max` bytes from `offset` on; none at the end, or when the file is not there.
+/// At most `limit` bytes of a log from `offset` on, exactly as they were written; none if it has no
+/// more, or is not there. To follow a log, read from where the last read has ended.
 ///
 /// # Errors
-/// Whatever the disk says.
-pub fn read(path: &Path, offset: u64, max: usize) -> io::Result<Vec<u8>> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
+/// The system's.
+pub fn read(data_dir: &Path, log: &Log, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
+    let file = match File::open(log.path(data_dir)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        other => other?,
     };
-    file.seek(SeekFrom::Start(offset))?;
-    let mut bytes = Vec::new();
-    file.take(max as u64).read_to_end(&mut bytes)?;
+    let left = file.metadata()?.len().saturating_sub(offset);
+    let mut bytes = vec![0; limit.min(usize::try_from(left).unwrap_or(usize::MAX))];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(length) => filled += length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
     Ok(bytes)
 }
 
@@ -110,24 +108,28 @@ pub fn read(path: &Path, offset: u64, max: usize) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
+    fn log(step: u32, container: &str, stream: Stream) -> Log {
+        let attempt = AttemptId { run: RunId(7), step: StepKey(step), number: 0 };
+        Log { attempt, container: container.into(), stream }
+    }
+
     #[test]
-    fn what_was_written_is_listed_and_read_again() {
+    fn logs_are_listed_in_order_and_read_byte_by_byte() {
         let data = tempfile::tempdir().unwrap();
-        let attempt = AttemptId { run: RunId(3), step: StepKey(7), number: 1 };
-        let file = path(data.path(), attempt, "side.car", Stream::Err);
-        assert_eq!(list(data.path(), RunId(3)).unwrap(), []);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, b"a\xffb").unwrap();
-        fs::write(file.with_file_name("nonsense"), b"").unwrap();
-        let expected = LogFile {
-            attempt,
-            container: "side.car".into(),
-            stream: Stream::Err,
-            path: file.clone(),
-        };
-        assert_eq!(list(data.path(), RunId(3)).unwrap(), [expected]);
-        assert_eq!(read(&file, 1, 10).unwrap(), b"\xffb");
-        assert_eq!(read(&file, 9, 10).unwrap(), b"");
-        assert_eq!(read(&data.path().join("none"), 0, 10).unwrap(), b"");
+        let logs =
+            [log(2, "main", Stream::Out), log(2, "main", Stream::Err), log(10, "a.b", Stream::Out)];
+        assert_eq!(list(data.path(), RunId(7)).unwrap(), []);
+        fs::create_dir_all(folder(data.path(), RunId(7))).unwrap();
+        for log in &logs {
+            fs::write(log.path(data.path()), b"a\xff\nb").unwrap();
+        }
+        fs::write(folder(data.path(), RunId(7)).join("other"), "").unwrap();
+        assert_eq!(list(data.path(), RunId(7)).unwrap(), logs);
+        for (offset, limit, expected) in
+            [(0, 9, &b"a\xff\nb"[..]), (1, 2, b"\xff\n"), (4, 9, b""), (9, 9, b"")]
+        {
+            assert_eq!(read(data.path(), &logs[0], offset, limit).unwrap(), expected);
+        }
+        assert_eq!(read(data.path(), &log(3, "main", Stream::Out), 0, 9).unwrap(), b"");
     }
 }

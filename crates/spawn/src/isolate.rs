@@ -149,6 +149,10 @@ impl Graft {
             return fs::create_dir_all(&self.target);
         }
         self.target.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::File::create_new(&self.target).map(drop)
+        match fs::File::create_new(&self.target) {
+            // Another job that has the same `/tmp` was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other.map(drop),
+        }
     }
 }

@@ -1,9 +1,14 @@
-//! The hidden command of the product's binary.
+//! The hidden command of the product's binary, and the programs that it is under other names.
 
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments = std::env::args();
+    let program = arguments.next().unwrap_or_default();
+    let arguments: Vec<String> = arguments.collect();
+    if let Some(code) = argosy_exec::images::multicall(&program, &arguments) {
+        std::process::exit(code);
+    }
     match &arguments[..] {
         [command, flag, data] if command == "__spawner" && flag == "--data" => {
             argosy_spawn::run(Path::new(data), argosy_spawn::IDLE)

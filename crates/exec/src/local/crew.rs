@@ -1,0 +1,155 @@
+//! The processes of one attempt, while they run.
+
+use super::jobs::{Change, Jobs, KILL, Outcome, TERM};
+use argosy_model::{End, Exit, Usage};
+use argosy_spawn::{Start, Status};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::mpsc;
+
+/// Starts an attempt's processes and ends them together.
+#[derive(Debug)]
+pub struct Crew {
+    jobs: Jobs,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    started: BTreeSet<String>,
+    stopped: bool,
+}
+
+impl Crew {
+    pub fn new(jobs: Jobs) -> Self {
+        Self { jobs, state: Mutex::default() }
+    }
+
+    /// Starts a process, unless the attempt is being ended.
+    pub fn start(&self, start: Start) -> Option<Running> {
+        let mut state = self.state();
+        if state.stopped {
+            return None;
+        }
+        let id = start.id.clone();
+        state.started.insert(id.clone());
+        let changes = self.jobs.start(start);
+        Some(Running { id, changes })
+    }
+
+    /// Starts no more, and asks all that run to end.
+    pub fn stop(&self) {
+        let mut state = self.state();
+        state.stopped = true;
+        state.started.iter().for_each(|id| self.ask(id));
+    }
+
+    /// Makes all end.
+    pub fn kill_all(&self) {
+        self.state().started.iter().for_each(|id| self.force(id));
+    }
+
+    /// Asks one to end.
+    pub fn ask(&self, id: &str) {
+        self.jobs.kill(id, TERM);
+    }
+
+    /// Makes one end.
+    pub fn force(&self, id: &str) {
+        self.jobs.kill(id, KILL);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is whole between any two statements that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A process that has been ordered.
+#[derive(Debug)]
+pub struct Running {
+    pub id: String,
+    changes: mpsc::UnboundedReceiver<Change>,
+}
+
+impl Running {
+    /// Waits for its end. `started` hears the Unix ms at which it started, if it did.
+    pub async fn end(&mut self, mut started: impl FnMut(i64)) -> Ended {
+        loop {
+            match self.changes.recv().await {
+                Some(Change::Started(at_ms)) => started(at_ms),
+                Some(Change::Ended(outcome)) => return Ended::from(outcome),
+                // Nobody passes changes on any more: the backend itself ends.
+                None => return Ended::of(Exit::Lost),
+            }
+        }
+    }
+}
+
+/// How a process, or all of an attempt's, ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    pub exit: Exit,
+    pub message: String,
+    pub usage: Usage,
+    pub started_ms: i64,
+    pub ended_ms: i64,
+}
+
+impl Ended {
+    pub fn of(exit: Exit) -> Self {
+        Self { exit, message: String::new(), usage: Usage::default(), started_ms: 0, ended_ms: 0 }
+    }
+
+    pub fn refused(message: String) -> Self {
+        Self { message, ..Self::of(Exit::Refused) }
+    }
+
+    pub fn is_success(&self) -> bool {
+        self.exit == Exit::Code(0)
+    }
+
+    /// The same, saying whose end it is.
+    pub fn named(mut self, kind: &str, name: &str) -> Self {
+        let what = match &self.exit {
+            Exit::Code(code) => format!("exit code {code}"),
+            Exit::Signal(signal) => format!("signal {signal}"),
+            _ => std::mem::take(&mut self.message),
+        };
+        if !what.is_empty() {
+            self.message = format!("{kind} {name}: {what}");
+        }
+        self
+    }
+
+    /// As the backend reports it.
+    pub fn end(self) -> End {
+        let Self { exit, message, usage, started_ms, ended_ms } = self;
+        End { usage, started_ms, ended_ms, ..End::with_message(exit, message) }
+    }
+}
+
+impl From<Outcome> for Ended {
+    fn from(outcome: Outcome) -> Self {
+        let exit = match outcome {
+            Outcome::Exited(exit) => exit,
+            Outcome::Refused(message) => return Self::refused(message),
+            Outcome::Lost => return Self::of(Exit::Lost),
+        };
+        Self {
+            exit: match (exit.killed, exit.status) {
+                (Some(_), _) => Exit::Killed,
+                (None, Status::Code(code)) => Exit::Code(code),
+                (None, Status::Signal(signal)) => Exit::Signal(signal),
+            },
+            message: String::new(),
+            usage: Usage {
+                user_us: exit.utime_us,
+                system_us: exit.stime_us,
+                max_rss_bytes: exit.max_rss_bytes,
+            },
+            started_ms: exit.started_ms.cast_signed(),
+            ended_ms: exit.ended_ms.cast_signed(),
+        }
+    }
+}

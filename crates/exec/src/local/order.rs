@@ -1,0 +1,217 @@
+//! From a process of the spec to an order for the spawner.
+
+use super::backend::House;
+use super::env::{self, Env};
+use super::jobs;
+use super::layout::{Layout, make_folder};
+use super::plan::{Level, Member, normal};
+use super::view::View;
+use super::volumes;
+use crate::images::{Kind, PATH};
+use crate::logs::Stream;
+use argosy_model::{AttemptId, ProcessSpec};
+use argosy_spawn::{Bind, Isolation, Limits, Start};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Where our own files are shown in an isolated process.
+const OWN: &str = "/tmp/.argosy";
+
+/// Links to tools, which lead to [`OWN_EXE`].
+const OWN_BIN: &str = "/tmp/.argosy/bin";
+
+/// The product's own binary.
+const OWN_EXE: &str = "/tmp/.argosy/argosy";
+
+/// Everything that an order of an attempt needs.
+#[derive(Debug)]
+pub struct Orders {
+    pub attempt: AttemptId,
+    pub spec: ProcessSpec,
+    pub name: String,
+    pub space: String,
+    pub layout: Layout,
+    pub level: Level,
+}
+
+impl Orders {
+    /// Orders a process. Its variables are looked up now.
+    ///
+    /// # Errors
+    /// What a person should read: something is missing or not allowed.
+    pub async fn start(&self, member: &Member, house: &House) -> Result<Start, String> {
+        let mut env = self.own_env(member, house);
+        env::add(&mut env, &member.container, &*house.values, &self.space).await?;
+        let argv = self.argv(member, &env)?;
+        let binds = self.binds(member, house)?;
+        let isolation = self.isolation(member).map_err(|error| error.to_string())?;
+        let name = &member.container.name;
+        Ok(Start {
+            id: jobs::id(self.attempt, member.index),
+            argv,
+            env: env.into_pairs(),
+            cwd: self.working_dir(member)?,
+            stdout: Some(self.layout.log(name, Stream::Out)),
+            stderr: Some(self.layout.log(name, Stream::Err)),
+            isolation,
+            binds,
+            limits: Limits::default(),
+        })
+    }
+
+    fn own_env(&self, member: &Member, house: &House) -> Env {
+        let mut env = Env::default();
+        let bin = match (&member.image.kind, self.level) {
+            (Kind::Folder(_), _) => None,
+            (_, Level::None) => Some(house.data_dir.join("bin").display().to_string()),
+            _ => Some(OWN_BIN.to_owned()),
+        };
+        env.set("PATH", bin.map_or(PATH.to_owned(), |bin| format!("{bin}:{PATH}")));
+        let home = if self.level == Level::PrivateRoot { "/root" } else { &*house.home };
+        env.set("HOME", home);
+        let tmp = match self.level {
+            Level::None => self.layout.tmp().display().to_string(),
+            _ => "/tmp".to_owned(),
+        };
+        env.set("TMPDIR", tmp);
+        env.set("ARGOSY_STEP", &*self.name);
+        env
+    }
+
+    fn argv(&self, member: &Member, env: &Env) -> Result<Vec<String>, String> {
+        let container = &member.container;
+        let command = match &container.command[..] {
+            [] => &member.image.entrypoint,
+            command => command,
+        };
+        if command.is_empty() {
+            return Err(format!(
+                "container {:?} has no command, and that of image {:?} is not known here; \
+                 set `command`",
+                container.name, container.image
+            ));
+        }
+        let words = command.iter().chain(&container.args).map(|word| env.expand(word));
+        let mut argv: Vec<_> = words.collect();
+        if let Some(script) = &container.script {
+            let name = format!("script-{}", member.index);
+            self.write_script(&name, script)
+                .map_err(|error| format!("cannot write the script: {error}"))?;
+            let folder = match self.level {
+                Level::None => self.layout.own().display().to_string(),
+                _ => OWN.to_owned(),
+            };
+            argv.push(format!("{folder}/{name}"));
+        }
+        Ok(argv)
+    }
+
+    fn write_script(&self, name: &str, script: &str) -> io::Result<()> {
+        let path = self.layout.own().join(name);
+        fs::write(&path, script)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+    }
+
+    fn working_dir(&self, member: &Member) -> Result<PathBuf, String> {
+        let chosen = [&member.container.working_dir, &member.image.working_dir];
+        match chosen.into_iter().find(|folder| !folder.is_empty()) {
+            Some(folder) => normal(folder),
+            // What a process leaves in its working directory must not end up on the machine.
+            None => Ok(match self.level {
+                Level::None => self.layout.tmp(),
+                Level::PrivateTmp => "/tmp".into(),
+                Level::PrivateRoot => "/".into(),
+            }),
+        }
+    }
+
+    /// Volumes first: inputs may lie in them.
+    fn binds(&self, member: &Member, house: &House) -> Result<Vec<Bind>, String> {
+        if self.level == Level::None {
+            return Ok(Vec::new());
+        }
+        let mut binds = Vec::new();
+        for mount in &member.container.mounts {
+            let (source, writable) =
+                volumes::source(&self.spec.volumes, &mount.volume, &self.layout, &house.allowed)?;
+            binds.push(volumes::bind(mount, source, writable)?);
+        }
+        for (index, input) in self.spec.inputs.iter().enumerate() {
+            let source = self.layout.input(index).join("it");
+            if fs::symlink_metadata(&source).is_ok() {
+                binds.push(Bind { source, target: normal(&input.path)?, read_only: false });
+            }
+        }
+        // Last, as a volume may be shown as `/tmp`.
+        let own = |source, target: &str| Bind { source, target: target.into(), read_only: true };
+        binds.push(own(self.layout.own(), OWN));
+        if !matches!(member.image.kind, Kind::Folder(_)) {
+            binds.push(own(house.data_dir.join("bin"), OWN_BIN));
+            binds.push(own(house.exe.clone(), OWN_EXE));
+        }
+        Ok(binds)
+    }
+
+    fn isolation(&self, member: &Member) -> io::Result<Isolation> {
+        let tmp = self.layout.tmp();
+        Ok(match self.level {
+            Level::None => Isolation::None,
+            Level::PrivateTmp => Isolation::PrivateTmp { tmp },
+            Level::PrivateRoot => {
+                let part = |name| {
+                    let path = self.layout.root_part(member.index, name);
+                    make_folder(&path).map(|()| path)
+                };
+                let upper = part("upper")?;
+                // The root of the job, whoever it becomes.
+                fs::set_permissions(&upper, fs::Permissions::from_mode(0o755))?;
+                let lower = lower(member);
+                Isolation::PrivateRoot {
+                    lower,
+                    upper,
+                    work: part("work")?,
+                    merged: part("merged")?,
+                    tmp,
+                }
+            }
+        })
+    }
+
+    /// What a process saw.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn view(&self, member: &Member, house: &House) -> io::Result<View> {
+        let mut view = View::default();
+        let (root, tmp) = (Path::new(""), self.layout.tmp());
+        let (lower, upper) = (lower(member), self.layout.root_part(member.index, "upper"));
+        match self.level {
+            Level::PrivateRoot => view.mount(Path::new("/"), [&*upper, &*lower], root)?,
+            _ => view.mount(Path::new("/"), [&*lower], root)?,
+        }
+        if self.level > Level::None {
+            view.mount(Path::new("/tmp"), [&*tmp], root)?;
+            view.mount(Path::new("/var/tmp"), [&*tmp], root)?;
+            // Where our part was shown; not empty if the process has used the name for its own.
+            let _ = fs::remove_dir(tmp.join(".argosy"));
+        }
+        let own = |bind: &Bind| !bind.target.starts_with(OWN);
+        for bind in self.binds(member, house).map_err(io::Error::other)?.into_iter().filter(own) {
+            let (folder, base) = match (bind.source.is_dir(), bind.source.parent()) {
+                (false, Some(parent)) => (parent, bind.source.file_name().unwrap_or_default()),
+                _ => (&*bind.source, Default::default()),
+            };
+            view.mount(&bind.target, [folder], Path::new(base))?;
+        }
+        Ok(view)
+    }
+}
+
+fn lower(member: &Member) -> PathBuf {
+    match &member.image.kind {
+        Kind::Folder(folder) => folder.clone(),
+        Kind::Builtin | Kind::Host => "/".into(),
+    }
+}

@@ -1,0 +1,287 @@
+//! How attempts start, end, are killed and outlive the server.
+
+use crate::house::{House, attempt, container, parameter, shell};
+use argosy_exec::local::{Level, Report};
+use argosy_exec::logs::{self, Stream};
+use argosy_model::process::SetMember;
+use argosy_model::{Exit, ProcessSpec, RunId};
+
+#[tokio::test]
+async fn a_process_ends_with_its_code_and_its_output_is_the_result() {
+    let mut house = House::new().await;
+    house.run(0, &shell("echo one; echo two; echo three >&2; exit 3"));
+    let Report::Started { at_ms, .. } = house.report().await else { panic!("not started") };
+    let end = house.end().await;
+    assert_eq!((end.exit, end.outputs.exit_code), (Exit::Code(3), Some(3)));
+    assert_eq!(end.outputs.result.as_deref(), Some("one\ntwo"));
+    assert_eq!(end.started_ms, at_ms);
+    assert!(end.staged_ms <= at_ms && at_ms <= end.ended_ms && end.ended_ms <= end.saved_ms);
+    assert_eq!(house.log(0, "main", Stream::Out), "one\ntwo\n");
+    assert_eq!(house.log(0, "main", Stream::Err), "three\n");
+}
+
+#[tokio::test]
+async fn exits_are_facts() {
+    // `$$` stands for `$`, as in Kubernetes.
+    let mut house = House::new().await;
+    for (number, script, exit) in [
+        (0, "exit 0", Exit::Code(0)),
+        (1, "exit 137", Exit::Code(137)),
+        (2, "kill -9 $$$$", Exit::Signal(9)),
+        (3, "kill -15 $$$$", Exit::Signal(15)),
+    ] {
+        house.run(number, &shell(script));
+        assert_eq!(house.end().await.exit, exit, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_start_is_refused_and_said() {
+    let mut house = House::new().await;
+    let spec = |change: &dyn Fn(&mut ProcessSpec)| {
+        let mut spec = shell("true");
+        change(&mut spec);
+        spec
+    };
+    for (number, spec, because) in [
+        (0, spec(&|spec| spec.main.command = vec!["no-such-program".into()]), "no-such-program"),
+        (
+            1,
+            spec(&|spec| (spec.main.command, spec.main.image) = (vec![], "x".into())),
+            "no command",
+        ),
+        (2, spec(&|spec| spec.main.working_dir = "relative".into()), "not absolute"),
+        (3, spec(&|spec| spec.main.name = "../x".into()), "not a name"),
+        (4, spec(&|spec| spec.sidecars = vec![container("main", "true")]), "two containers"),
+    ] {
+        house.run(number, &spec);
+        let end = house.end().await;
+        assert_eq!(end.exit, Exit::Refused, "{because}");
+        assert!(end.message.contains(because), "{}", end.message);
+    }
+}
+
+#[tokio::test]
+async fn logs_are_kept_and_empty_ones_are_not() {
+    let mut house = House::new().await;
+    house.success(&shell("printf 'a\\377'")).await;
+    house.local().forget(attempt(0));
+    let found = logs::list(&house.data(), RunId(1)).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].stream, Stream::Out);
+    assert_eq!(logs::read(&house.data(), &found[0], 0, 9).unwrap(), b"a\xff");
+}
+
+#[tokio::test]
+async fn a_kill_asks_first_and_reaches_the_whole_tree() {
+    let mut house = House::new().await;
+    let spec = shell("trap 'echo asked; exit 0' TERM; echo up; while :; do sleep 0.05; done");
+    house.run(0, &spec);
+    house.started().await;
+    await_log(&house, 0, "up\n").await;
+    house.local().kill(attempt(0), 60_000);
+    let end = house.end().await;
+    assert_eq!(end.exit, Exit::Killed);
+    assert_eq!(house.log(0, "main", Stream::Out), "up\nasked\n");
+
+    house.run(1, &shell("trap '' TERM; echo up; sleep 600 & wait; sleep 600"));
+    house.started().await;
+    await_log(&house, 1, "up\n").await;
+    house.local().kill(attempt(1), 1);
+    assert_eq!(house.end().await.exit, Exit::Killed);
+}
+
+/// Waits until a process has written so much.
+async fn await_log(house: &House, number: u32, text: &str) {
+    while house.log(number, "main", Stream::Out) != text {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_kill_before_the_start_starts_nothing() {
+    let mut house = House::new().await;
+    house.run(0, &shell("echo never"));
+    house.local().kill(attempt(0), 0);
+    assert_eq!(house.end().await.exit, Exit::NotStarted);
+    assert_eq!(house.log(0, "main", Stream::Out), "");
+}
+
+#[tokio::test]
+async fn init_containers_run_first_and_a_failure_of_one_is_the_end() {
+    let mut house = House::new().await;
+    let mut spec = shell("cat /tmp/x");
+    spec.init = vec![container("a", "echo 1 >> /tmp/x"), container("b", "echo 2 >> /tmp/x")];
+    assert_eq!(house.success(&spec).await.outputs.result.as_deref(), Some("1\n2"));
+    spec.init[0] = container("a", "exit 4");
+    house.run(1, &spec);
+    let end = house.end().await;
+    assert_eq!((end.exit, &*end.message), (Exit::Code(4), "init container a: exit code 4"));
+}
+
+#[tokio::test]
+async fn sidecars_share_tmp_and_end_with_the_main_process() {
+    let mut house = House::new().await;
+    let mut spec = shell("until test -e /tmp/ready; do sleep 0.02; done; cat /tmp/ready");
+    spec.sidecars =
+        vec![container("helper", "echo help > /tmp/r; mv /tmp/r /tmp/ready; sleep 600")];
+    assert_eq!(house.success(&spec).await.outputs.result.as_deref(), Some("help"));
+    spec.sidecars =
+        vec![container("helper", "trap '' TERM; echo help > /tmp/ready; sleep 600; sleep 600")];
+    spec.grace_ms = 50;
+    house.run(1, &spec);
+    assert_eq!(house.end().await.exit, Exit::Code(0), "one that does not obey is killed");
+    spec.sidecars = vec![container("helper", "trap 'exit 0' TERM; echo help > /tmp/ready; exit 5")];
+    house.run(2, &spec);
+    let end = house.end().await;
+    // It may have been asked to end before it did so by itself.
+    if end.exit != Exit::Code(0) {
+        assert_eq!((end.exit, &*end.message), (Exit::Code(5), "sidecar helper: exit code 5"));
+    }
+}
+
+fn set(members: &[(&str, &str, &[&str])]) -> ProcessSpec {
+    let member = |(name, script, needs): &(&str, &str, &[&str])| SetMember {
+        container: container(name, script),
+        dependencies: needs.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let mut spec = shell("");
+    spec.set = members.iter().map(member).collect();
+    spec
+}
+
+#[tokio::test]
+async fn a_container_set_runs_in_the_order_of_its_dependencies() {
+    let mut house = House::new().await;
+    let mut spec = set(&[
+        ("main", "cat /tmp/b; echo out > /tmp/out", &["b"]),
+        ("b", "cat /tmp/a > /tmp/b; echo b >> /tmp/b", &["a"]),
+        ("a", "echo a > /tmp/a", &[]),
+    ]);
+    spec.outputs.parameters = vec![parameter("/tmp/out", None)];
+    let end = house.success(&spec).await;
+    assert_eq!(end.outputs.result.as_deref(), Some("a\nb"));
+    assert_eq!(end.outputs.parameter("p"), Some(&"out".into()));
+}
+
+#[tokio::test]
+async fn a_failure_in_a_container_set_leaves_out_what_depends_on_it() {
+    let mut house = House::new().await;
+    let spec = set(&[("a", "exit 6", &[]), ("b", "echo never", &["a"]), ("c", "echo always", &[])]);
+    house.run(0, &spec);
+    let end = house.end().await;
+    assert_eq!((end.exit, &*end.message), (Exit::Code(6), "container a: exit code 6"));
+    assert_eq!(house.log(0, "b", Stream::Out), "");
+    assert_eq!(house.log(0, "c", Stream::Out), "always\n");
+    for (number, needs) in [(1, ["none"]), (2, ["a"])] {
+        house.run(number, &set(&[("a", "true", &needs)]));
+        assert_eq!(house.end().await.exit, Exit::Refused, "{needs:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_running_attempt_is_taken_over_by_the_next_server() {
+    let mut house = House::new().await;
+    let mut spec =
+        shell("echo up; until test -e /tmp/go; do sleep 0.02; done; echo done; echo v > /tmp/p");
+    spec.outputs.parameters = vec![parameter("/tmp/p", None)];
+    house.run(0, &spec);
+    house.started().await;
+    await_log(&house, 0, "up\n").await;
+    house.restart().await;
+    house.run(0, &spec);
+    house.started().await;
+    std::fs::write(house.folder(0).join("tmp/go"), "").unwrap();
+    let end = house.end().await;
+    assert_eq!(end.exit, Exit::Code(0));
+    assert_eq!(end.outputs.result.as_deref(), Some("up\ndone"), "it ran once");
+    assert_eq!(end.outputs.parameter("p"), Some(&"v".into()));
+}
+
+#[tokio::test]
+async fn an_end_that_was_not_forgotten_is_told_again_and_the_same() {
+    let mut house = House::new().await;
+    let mut spec = shell("cat /tmp/x; echo v > /tmp/p");
+    spec.init = vec![container("first", "echo 1 >> /tmp/x")];
+    spec.outputs.parameters = vec![parameter("/tmp/p", None)];
+    let end = house.success(&spec).await;
+    house.restart().await;
+    let again = house.success(&spec).await;
+    assert_eq!(again.outputs, end.outputs);
+    assert_eq!((again.started_ms, again.ended_ms), (end.started_ms, end.ended_ms));
+    house.local().forget(attempt(0));
+    await_gone(&house, 0).await;
+}
+
+async fn await_gone(house: &House, number: u32) {
+    while house.folder(number).exists() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn attempts_that_nobody_wants_after_a_restart_are_ended_and_removed() {
+    let mut house = House::new().await;
+    for number in [0, 1] {
+        house.run(number, &shell("echo up; until test -e /tmp/go; do sleep 0.02; done"));
+        house.started().await;
+        await_log(&house, number, "up\n").await;
+    }
+    house.restart().await;
+    house.local().forget_all_but(&[attempt(1)].into());
+    await_gone(&house, 0).await;
+    std::fs::write(house.folder(1).join("tmp/go"), "").unwrap();
+    house.run(1, &shell("echo up; until test -e /tmp/go; do sleep 0.02; done"));
+    assert_eq!(house.end().await.exit, Exit::Code(0));
+}
+
+#[tokio::test]
+async fn an_attempt_whose_spawner_died_is_lost() {
+    let mut house = House::new().await;
+    let spec = shell("sleep 600");
+    house.run(0, &spec);
+    house.started().await;
+    house.kill_spawner();
+    assert_eq!(house.end().await.exit, Exit::Lost, "while the server lives");
+
+    house.run(1, &spec);
+    house.started().await;
+    house.local = None;
+    house.kill_spawner();
+    house.restart().await;
+    house.run(1, &spec);
+    assert_eq!(house.end().await.exit, Exit::Lost, "while it does not");
+    house.run(2, &shell("true"));
+    assert_eq!(house.end().await.exit, Exit::Code(0));
+}
+
+#[tokio::test]
+async fn a_forgotten_attempt_is_killed_and_tells_nothing() {
+    let mut house = House::new().await;
+    house.run(0, &shell("sleep 600"));
+    house.started().await;
+    house.local().forget(attempt(0));
+    house.run(1, &shell("echo next"));
+    let end = house.end().await;
+    assert_eq!(end.outputs.result.as_deref(), Some("next"));
+}
+
+#[tokio::test]
+async fn without_isolation_plain_processes_run_and_private_paths_are_refused() {
+    let mut house = House::with(|options| options.max_isolation = Level::None).await;
+    let mut spec = shell("pwd; echo $TMPDIR");
+    let end = house.success(&spec).await;
+    let tmp = std::fs::canonicalize(house.folder(0).join("tmp")).unwrap();
+    assert_eq!(end.outputs.result.as_deref(), Some(&*format!("{0}\n{0}", tmp.display())));
+    spec.outputs.parameters = vec![parameter("/tmp/p", None)];
+    house.run(1, &spec);
+    let end = house.end().await;
+    assert_eq!(end.exit, Exit::Refused);
+    assert!(end.message.contains("output /tmp/p needs a private /tmp"), "{}", end.message);
+    let mut script = shell("");
+    (script.main.args, script.main.command) = (vec![], vec!["sh".into()]);
+    script.main.script = Some("echo $0".into());
+    house.run(2, &script);
+    let result = house.end().await.outputs.result.unwrap();
+    assert!(result.ends_with("attempts/1/2.2/own/script-0"), "{result}");
+}

@@ -1,0 +1,7 @@
+//! The local backend, with real processes.
+
+mod artifacts;
+mod environment;
+mod house;
+mod life;
+mod volumes;
