@@ -96,4 +96,3 @@ fn status(run: &Run) -> Value {
     }
     Value::Object(status)
 }
-

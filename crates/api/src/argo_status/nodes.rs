@@ -142,8 +142,11 @@ impl Nodes<'_> {
             }
             Some((kind, name)) => {
                 let cluster = kind == "ClusterWorkflowTemplate";
-                node.insert("templateRef".into(), json!({
-                    "name": name, "template": template.name, "clusterScope": cluster}));
+                node.insert(
+                    "templateRef".into(),
+                    json!({
+                    "name": name, "template": template.name, "clusterScope": cluster}),
+                );
                 let scope = if cluster { "cluster" } else { "namespaced" };
                 node.insert("templateScope".into(), json!(format!("{scope}/{name}")));
             }
@@ -194,7 +197,12 @@ impl Nodes<'_> {
         let own = self.run.children(key).iter().copied();
         let mut children: Vec<StepKey> = match step.kind {
             Kind::Steps => own
-                .filter(|c| matches!(self.run.step(*c).map(|s| s.role), Some(Role::Group(0) | Role::Hook(_))))
+                .filter(|c| {
+                    matches!(
+                        self.run.step(*c).map(|s| s.role),
+                        Some(Role::Group(0) | Role::Hook(_))
+                    )
+                })
                 .collect(),
             Kind::Group => own.flat_map(|child| self.shown_below(child)).collect(),
             Kind::Dag => own.filter(|child| self.is_dag_root(*child)).collect(),
@@ -217,9 +225,7 @@ impl Nodes<'_> {
 
     fn is_dag_root(&self, key: StepKey) -> bool {
         match self.run.step(key).map(|step| step.role) {
-            Some(Role::Call(_)) => {
-                self.run.call_of(key).is_some_and(|call| call.depends.is_none())
-            }
+            Some(Role::Call(_)) => self.run.call_of(key).is_some_and(|call| call.depends.is_none()),
             _ => true,
         }
     }
@@ -236,7 +242,9 @@ impl Nodes<'_> {
             (Kind::Group, Role::Group(number)) => {
                 let next = Role::Group(number + 1);
                 let groups = self.run.children(around.parent).iter().copied();
-                groups.filter(|group| self.run.step(*group).is_some_and(|g| g.role == next)).collect()
+                groups
+                    .filter(|group| self.run.step(*group).is_some_and(|g| g.role == next))
+                    .collect()
             }
             (Kind::Dag, _) => self.dependents(parent, key),
             _ => Vec::new(),
@@ -281,7 +289,10 @@ impl Nodes<'_> {
             let mut node = self.common(key, step);
             node.insert("id".into(), json!(id));
             node.insert("name".into(), json!(full));
-            node.insert("displayName".into(), json!(format!("{}({number})", self.display_name(key))));
+            node.insert(
+                "displayName".into(),
+                json!(format!("{}({number})", self.display_name(key))),
+            );
             node.insert("type".into(), json!("Pod"));
             node.insert("nodeFlag".into(), json!({"retried": true}));
             put_try(&mut node, step, attempt);

@@ -102,7 +102,6 @@ pub(super) fn globals(run: &Run) -> Value {
         .iter()
         .map(|(name, value)| json!({"name": name, "value": names::plain(value)}))
         .collect();
-    let artifacts =
-        run.global_artifacts.iter().map(|(name, a)| artifact_json(name, a)).collect();
+    let artifacts = run.global_artifacts.iter().map(|(name, a)| artifact_json(name, a)).collect();
     lists(parameters, artifacts).unwrap_or_else(|| json!({}))
 }

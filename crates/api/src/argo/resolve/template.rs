@@ -18,12 +18,8 @@ impl Build<'_> {
         let spec = self.spec.clone();
         let own_retry = node.get("retryStrategy").map(retry::retry);
         let spec_retry = || spec.get("retryStrategy").filter(|_| is_process).map(retry::retry);
-        let mut labels = spec.get("podMetadata").map(|m| m.pairs("labels")).unwrap_or_default();
-        let mut annotations =
-            spec.get("podMetadata").map(|m| m.pairs("annotations")).unwrap_or_default();
-        labels.extend(node.get("metadata").map(|m| m.pairs("labels")).unwrap_or_default());
-        annotations
-            .extend(node.get("metadata").map(|m| m.pairs("annotations")).unwrap_or_default());
+        let labels = metadata(&spec, node, "labels");
+        let annotations = metadata(&spec, node, "annotations");
         Template {
             name: node.text("name").to_owned(),
             scope: slot.scope.to_string(),
@@ -163,4 +159,12 @@ impl Build<'_> {
             }
         }
     }
+}
+
+/// Labels or annotations of a template's processes, on top of those of all processes of the run.
+fn metadata(spec: &Node, template: &Node, key: &str) -> Vec<(String, String)> {
+    let pairs = |node: Option<&Node>| node.map(|node| node.pairs(key)).unwrap_or_default();
+    let mut all = pairs(spec.get("podMetadata"));
+    super::extend(&mut all, &pairs(template.get("metadata")));
+    all
 }
