@@ -389,7 +389,7 @@ fn a_hook_about_an_item_sees_the_item() {
     let arguments = json!({"parameters": [{"name": "p", "value": "{{item}}"}]});
     let hook = json!({"name": "exit", "call": {"target": {"Template": 1}, "arguments": arguments}});
     let mut a = task("a", "");
-    a["arguments"] = arguments.clone();
+    a["arguments"] = arguments;
     a["each"] = json!({"Items": ["x", "w"]});
     a["hooks"] = json!([hook]);
     let main = json!({"name": "main", "body": {"Dag": {"tasks": [a]}}});

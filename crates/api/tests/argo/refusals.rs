@@ -388,6 +388,39 @@ fn stored_templates_are_checked_for_whoever_calls_them() {
     assert!(template("{{inputs.parameters.x}}").is_err());
 }
 
+#[test]
+fn what_a_spec_adds_to_every_template_is_bounded() {
+    let labels: String = (0..2_000).map(|at| format!("l{at}: x, ")).collect();
+    let templates: String =
+        (0..2_000).map(|at| format!("  - {{name: t{at}, suspend: {{}}}}\n")).collect();
+    let head = HEAD.replace("main", "t0");
+    let head = head.replace(
+        "  templates:\n",
+        &format!("  podMetadata: {{labels: {{{labels}}}}}\n  templates:\n"),
+    );
+    // 2,000 labels for each of 2,000 templates are twice the limit of 2,000,000 nodes.
+    let refused = refusals(&format!("{head}{templates}"));
+    assert!(refused.first().is_some_and(|first| first.starts_with("E0107")), "{refused:?}");
+}
+
+#[test]
+fn a_long_chain_of_tasks_is_checked_whole() {
+    let mut text = format!(
+        "{HEAD}  - name: main\n    dag:\n      tasks:\n      - {{name: t0, template: leaf}}\n"
+    );
+    for at in 1..1_000 {
+        let before = at - 1;
+        text.push_str(&format!(
+            "      - {{name: t{at}, template: leaf, depends: t{before}, when: \"{{{{tasks.t0.exitCode}}}} == 0\"}}\n"
+        ));
+    }
+    text.push_str(LEAF);
+    assert_eq!(refusals(&text), [""; 0]);
+    let text =
+        text.replace("{name: t0, template: leaf}", "{name: t0, template: leaf, depends: t999}");
+    assert!(refusals(&text)[0].starts_with("E0202 9:"), "{:?}", refusals(&text));
+}
+
 proptest! {
     #[test]
     fn arbitrary_manifests_never_panic(

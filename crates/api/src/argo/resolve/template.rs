@@ -1,7 +1,7 @@
 //! A template.
 
-use argosy_model::Code;
 use argosy_model::graph::{Body, Dag, Memo, Template};
+use argosy_model::{Code, limits};
 
 use super::build::{BODIES, Build, Slot};
 use super::{names, retry};
@@ -55,6 +55,11 @@ impl Build<'_> {
         match name {
             Some("steps") => {
                 let groups = node.list("steps");
+                let count = groups.iter().map(|group| group.items().len() as u64).sum();
+                if let Err(refused) = limits::CALLS.check(count, "template") {
+                    self.sink.refuse(refused.code, node.mark, refused.what);
+                    return Body::Empty;
+                }
                 Body::Steps(
                     groups.iter().map(|group| self.calls(slot, group.items(), false)).collect(),
                 )
