@@ -46,7 +46,13 @@ impl Client {
         Ok(Client { transport: Transport::Tcp(address.to_owned()), space: space.to_owned() })
     }
 
-    async fn send(&self, method: Method, path: &str, kind: &str, body: Bytes) -> Result<(http::StatusCode, Pieces), Failure> {
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        kind: &str,
+        body: Bytes,
+    ) -> Result<(http::StatusCode, Pieces), Failure> {
         let host = match &self.transport {
             Transport::Router(_) => "argosy",
             Transport::Tcp(address) => address,
@@ -68,7 +74,13 @@ impl Client {
     }
 
     /// A request whose answer is one JSON value.
-    pub(crate) async fn json(&self, method: Method, path: &str, kind: &str, body: Bytes) -> Result<Value, Failure> {
+    pub(crate) async fn json(
+        &self,
+        method: Method,
+        path: &str,
+        kind: &str,
+        body: Bytes,
+    ) -> Result<Value, Failure> {
         let (status, mut pieces) = self.send(method, path, kind, body).await?;
         let mut all = BytesMut::new();
         while let Some(piece) = pieces.next().await {
@@ -77,8 +89,12 @@ impl Client {
         if !status.is_success() {
             return Err(refusal(status, &all));
         }
-        serde_json::from_slice(&all)
-            .map_err(|error| Failure::unreachable(format!("the answer is not JSON: {error}"), "is this an argosy server?"))
+        serde_json::from_slice(&all).map_err(|error| {
+            Failure::unreachable(
+                format!("the answer is not JSON: {error}"),
+                "is this an argosy server?",
+            )
+        })
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
@@ -115,26 +131,31 @@ impl Client {
             }
             return Err(refusal(status, &all));
         }
-        Ok(Box::pin(stream::unfold((pieces, BytesMut::new()), |(mut pieces, mut buffer)| async move {
-            loop {
-                if let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-                    let line = buffer.split_to(end + 1);
-                    return Some((result_of(&line), (pieces, buffer)));
+        Ok(Box::pin(stream::unfold(
+            (pieces, BytesMut::new()),
+            |(mut pieces, mut buffer)| async move {
+                loop {
+                    if let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+                        let line = buffer.split_to(end + 1);
+                        return Some((result_of(&line), (pieces, buffer)));
+                    }
+                    match pieces.next().await {
+                        Some(Ok(piece)) => buffer.extend_from_slice(&piece),
+                        Some(Err(failure)) => return Some((Err(failure), (pieces, buffer))),
+                        None => return None,
+                    }
                 }
-                match pieces.next().await {
-                    Some(Ok(piece)) => buffer.extend_from_slice(&piece),
-                    Some(Err(failure)) => return Some((Err(failure), (pieces, buffer))),
-                    None => return None,
-                }
-            }
-        })))
+            },
+        )))
     }
 }
 
 fn split(answer: Response<Body>) -> (http::StatusCode, Pieces) {
     let status = answer.status();
     let pieces = answer.into_body().into_data_stream().map(|piece| {
-        piece.map_err(|error| Failure::unreachable(format!("the connection broke: {error}"), "try again"))
+        piece.map_err(|error| {
+            Failure::unreachable(format!("the connection broke: {error}"), "try again")
+        })
     });
     (status, Box::pin(pieces))
 }
@@ -166,7 +187,8 @@ fn result_of(line: &[u8]) -> Result<Value, Failure> {
 fn refusal(status: http::StatusCode, body: &[u8]) -> Failure {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let diagnostics = value.get("diagnostics").cloned();
-    let known: Option<Vec<Diagnostic>> = diagnostics.and_then(|list| serde_json::from_value(list).ok());
+    let known: Option<Vec<Diagnostic>> =
+        diagnostics.and_then(|list| serde_json::from_value(list).ok());
     match known.filter(|list| !list.is_empty()) {
         Some(list) => Failure(list),
         None if status == http::StatusCode::NOT_FOUND => {

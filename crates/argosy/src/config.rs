@@ -45,11 +45,19 @@ impl Config {
         let data = global.data.clone().or(file.data).unwrap_or_else(|| PathBuf::from(".argosy"));
         let data = std::path::absolute(&data)
             .map_err(|error| Failure::other(format!("{}: {error}", data.display())))?;
-        let listen = if file.listen.is_empty() { vec![SocketAddr::from(([127, 0, 0, 1], 2746))] } else { file.listen };
+        let listen = if file.listen.is_empty() {
+            vec![SocketAddr::from(([127, 0, 0, 1], 2746))]
+        } else {
+            file.listen
+        };
         Ok(Config {
             data,
             server: global.server.clone().or(file.server),
-            namespace: global.namespace.clone().or(file.namespace).unwrap_or_else(|| "default".to_owned()),
+            namespace: global
+                .namespace
+                .clone()
+                .or(file.namespace)
+                .unwrap_or_else(|| "default".to_owned()),
             listen,
             allow_host_path: file.allow_host_path,
         })
@@ -64,6 +72,8 @@ fn read(path: &Path) -> Result<File, Failure> {
     };
     toml::from_str(&text).map_err(|error| {
         let what = format!("{}: {}", path.display(), error.message());
-        Failure(vec![Diagnostic::new(Code::BadValue, what).help("see docs/cli.md for what it may say")])
+        Failure(vec![
+            Diagnostic::new(Code::BadValue, what).help("see docs/cli.md for what it may say"),
+        ])
     })
 }

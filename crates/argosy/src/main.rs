@@ -27,10 +27,11 @@ fn main() -> ExitCode {
         return spawner(&rest);
     }
     let cli = cli::Cli::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return failure::Failure::other(format!("no runtime: {error}")).report(),
-    };
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return failure::Failure::other(format!("no runtime: {error}")).report(),
+        };
     match runtime.block_on(commands::dispatch(cli)) {
         Ok(code) => code,
         Err(failure) => failure.report(),

@@ -69,6 +69,7 @@ fn late_view<'a>(run: &'a Run, attempt: AttemptId, template: &Template, name: &s
         .with_item(run.item_of(attempt.step))
         .with("pod.name", json!(pod))
         .with("node.name", json!(name));
+    view.attempt = Some(attempt.number);
     if template.retry.is_some() {
         for (name, value) in last_retry(run, attempt) {
             view = view.with(name, value);

@@ -20,11 +20,13 @@ pub(crate) struct View<'a> {
     pub(crate) extra: Vec<(&'static str, Value)>,
     /// Unix ms, for durations.
     pub(crate) now_ms: i64,
+    /// The attempt that the text is evaluated for, by number.
+    pub(crate) attempt: Option<u32>,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn inside(run: &'a Run, owner: StepKey, now_ms: i64) -> View<'a> {
-        View { run, owner, item: None, extra: Vec::new(), now_ms }
+        View { run, owner, item: None, extra: Vec::new(), now_ms, attempt: None }
     }
 
     pub(crate) fn with_item(mut self, item: Option<&'a Value>) -> View<'a> {

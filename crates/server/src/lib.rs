@@ -7,9 +7,11 @@ mod backend;
 mod clock;
 mod core;
 mod hooks;
+mod reader;
 mod service;
 
 pub use backend::{Backend, BackendReport};
 pub use clock::{Clock, SystemClock};
 pub use core::Options;
-pub use service::{RunView, Service, Stopped};
+pub use reader::Reader;
+pub use service::{Service, Stopped};

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use argosy_engine::{Input, Run};
+use argosy_api::ports::{self, RunView};
+use argosy_engine::Input;
 use argosy_model::{AttemptId, Cause, Code, Diagnostic, RunId, RunSpec};
 use argosy_scheduler::Reason;
-use argosy_store::{ListFilter, ObjectChange, RunRow, Store};
+use argosy_store::{ListFilter, Object, ObjectChange, RunRow, Store};
+use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::backend::{Backend, BackendReport};
@@ -24,28 +26,6 @@ pub struct Service {
     clock: Arc<dyn Clock>,
     shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
     trouble: watch::Receiver<Option<String>>,
-}
-
-/// A run that a reader looks at: live, or from the archive.
-#[derive(Clone, Debug)]
-pub struct RunView {
-    run: Arc<RwLock<Run>>,
-    version: Option<watch::Receiver<u64>>,
-}
-
-impl RunView {
-    /// Looks at the run as it is now.
-    pub fn read<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
-        look(&self.run.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Waits until the run has changed since the last call; `false` when it never will again.
-    pub async fn changed(&mut self) -> bool {
-        match &mut self.version {
-            Some(version) => version.changed().await.is_ok(),
-            None => false,
-        }
-    }
 }
 
 /// The loop has left: the process is stopping.
@@ -96,96 +76,10 @@ impl Service {
         asked.await.map_err(|_| Stopped)?
     }
 
-    /// Accepts a run. When this returns, the run survives power loss.
-    ///
-    /// # Errors
-    /// [`Code::AlreadyExists`], [`Code::StoreFailed`].
-    pub async fn submit(&self, spec: RunSpec, cause: Cause) -> Result<RunId, Diagnostic> {
-        if self.find(&spec.space, &spec.name).await?.is_some() {
-            let what = format!("a run named {:?} exists in {:?}", spec.name, spec.space);
-            return Err(Diagnostic::new(Code::AlreadyExists, what).help("choose another name"));
-        }
-        let (spec, cause) = (Box::new(spec), Box::new(cause));
-        self.ask(|answer| Request::Submit { spec, cause, answer }).await
-    }
-
-    /// Gives a live run an input; tells whether that changed anything.
-    ///
-    /// # Errors
-    /// When the server is stopping.
-    pub async fn input(&self, run: RunId, input: Input, cause: Cause) -> Result<bool, Diagnostic> {
-        let cause = Box::new(cause);
-        self.ask(|answer| Request::Input { run, input, cause, answer }).await
-    }
-
-    /// Puts or deletes objects.
-    ///
-    /// # Errors
-    /// When the server is stopping.
-    pub async fn put_objects(&self, changes: Vec<ObjectChange>) -> Result<(), Diagnostic> {
-        let mutation = Mutation::Objects(changes);
-        self.ask(|answer| Request::Mutate { mutation, answer }).await
-    }
-
-    /// Deletes a finished run.
-    ///
-    /// # Errors
-    /// [`Code::NotInState`] while it goes on.
-    pub async fn delete(&self, run: RunId) -> Result<(), Diagnostic> {
-        if self.live(run).is_some() {
-            return Err(Diagnostic::new(Code::NotInState, "the run is going on")
-                .help("stop or terminate it first"));
-        }
-        let mutation = Mutation::Delete(run);
-        self.ask(|answer| Request::Mutate { mutation, answer }).await
-    }
-
-    /// Why an attempt waits for a machine; `None` where it does not.
-    ///
-    /// # Errors
-    /// When the server is stopping.
-    pub async fn explain(&self, attempt: AttemptId) -> Result<Option<Reason>, Diagnostic> {
-        let (answer, asked) = oneshot::channel();
-        let request = Request::Explain { attempt, answer };
-        self.requests.send(request).await.map_err(|_| Stopped)?;
-        Ok(asked.await.map_err(|_| Stopped)?)
-    }
-
     fn live(&self, run: RunId) -> Option<RunView> {
         let shared = self.shared.read().unwrap_or_else(PoisonError::into_inner);
         let found = shared.get(&run)?;
-        Some(RunView { run: Arc::clone(&found.run), version: Some(found.version.clone()) })
-    }
-
-    /// A run, live or archived.
-    ///
-    /// # Errors
-    /// [`Code::NotFound`], and whatever the store says.
-    pub async fn run(&self, id: RunId) -> Result<RunView, Diagnostic> {
-        if let Some(view) = self.live(id) {
-            return Ok(view);
-        }
-        match self.store.run(id, self.clock.now_ms()).await? {
-            Some(run) => Ok(RunView { run: Arc::new(RwLock::new(run)), version: None }),
-            None => Err(Diagnostic::new(Code::NotFound, format!("there is no {id}"))),
-        }
-    }
-
-    /// The row of a run by name.
-    ///
-    /// # Errors
-    /// Whatever the store says.
-    pub async fn find(&self, space: &str, name: &str) -> Result<Option<RunRow>, Diagnostic> {
-        Ok(self.store.find(space, name).await?.map(|row| self.fresh(row)))
-    }
-
-    /// Rows of runs, newest first.
-    ///
-    /// # Errors
-    /// Whatever the store says.
-    pub async fn list(&self, filter: &ListFilter) -> Result<Vec<RunRow>, Diagnostic> {
-        let rows = self.store.list(filter).await?;
-        Ok(rows.into_iter().map(|row| self.fresh(row)).collect())
+        Some(RunView::new(Arc::clone(&found.run), Some(found.version.clone())))
     }
 
     /// A row with the counts of the live run, which are not written at every step.
@@ -196,24 +90,6 @@ impl Service {
         }
     }
 
-    /// The store, for reading.
-    #[must_use]
-    pub fn store(&self) -> &Arc<Store> {
-        &self.store
-    }
-
-    /// The clock.
-    #[must_use]
-    pub fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
-    }
-
-    /// What the disk says, while it refuses.
-    #[must_use]
-    pub fn trouble(&self) -> Option<String> {
-        self.trouble.borrow().clone()
-    }
-
     /// Makes everything durable and leaves the loop. Running attempts go on under the spawner.
     pub async fn stop(&self) {
         let (done, stopped) = oneshot::channel();
@@ -221,5 +97,79 @@ impl Service {
             // An error means that the loop has left already.
             let _ = stopped.await;
         }
+    }
+}
+
+#[async_trait]
+impl ports::Service for Service {
+    async fn submit(&self, spec: RunSpec, cause: Cause) -> Result<RunId, Diagnostic> {
+        if self.find(&spec.space, &spec.name).await?.is_some() {
+            let what = format!("a run named {:?} exists in {:?}", spec.name, spec.space);
+            return Err(Diagnostic::new(Code::AlreadyExists, what).help("choose another name"));
+        }
+        let (spec, cause) = (Box::new(spec), Box::new(cause));
+        self.ask(|answer| Request::Submit { spec, cause, answer }).await
+    }
+
+    async fn input(&self, run: RunId, input: Input, cause: Cause) -> Result<bool, Diagnostic> {
+        let cause = Box::new(cause);
+        self.ask(|answer| Request::Input { run, input, cause, answer }).await
+    }
+
+    async fn put_objects(&self, changes: Vec<ObjectChange>) -> Result<(), Diagnostic> {
+        let mutation = Mutation::Objects(changes);
+        self.ask(|answer| Request::Mutate { mutation, answer }).await
+    }
+
+    async fn delete(&self, run: RunId) -> Result<(), Diagnostic> {
+        if self.live(run).is_some() {
+            return Err(Diagnostic::new(Code::NotInState, "the run is going on")
+                .help("stop or terminate it first"));
+        }
+        let mutation = Mutation::Delete(run);
+        self.ask(|answer| Request::Mutate { mutation, answer }).await
+    }
+
+    async fn explain(&self, attempt: AttemptId) -> Result<Option<Reason>, Diagnostic> {
+        let (answer, asked) = oneshot::channel();
+        let request = Request::Explain { attempt, answer };
+        self.requests.send(request).await.map_err(|_| Stopped)?;
+        Ok(asked.await.map_err(|_| Stopped)?)
+    }
+
+    async fn run(&self, id: RunId) -> Result<RunView, Diagnostic> {
+        if let Some(view) = self.live(id) {
+            return Ok(view);
+        }
+        match self.store.run(id, self.clock.now_ms()).await? {
+            Some(run) => Ok(RunView::new(Arc::new(RwLock::new(run)), None)),
+            None => Err(Diagnostic::new(Code::NotFound, format!("there is no {id}"))),
+        }
+    }
+
+    async fn find(&self, space: &str, name: &str) -> Result<Option<RunRow>, Diagnostic> {
+        Ok(self.store.find(space, name).await?.map(|row| self.fresh(row)))
+    }
+
+    async fn list(&self, filter: &ListFilter) -> Result<Vec<RunRow>, Diagnostic> {
+        let rows = self.store.list(filter).await?;
+        Ok(rows.into_iter().map(|row| self.fresh(row)).collect())
+    }
+
+    async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>, Diagnostic> {
+        Ok(self.store.objects(space, kind).await?)
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    fn metrics(&self) -> Vec<(&'static str, &'static str, u64)> {
+        let live = self.shared.read().unwrap_or_else(PoisonError::into_inner).len();
+        let refusing = u64::from(self.trouble.borrow().is_some());
+        vec![
+            ("argosy_runs_live", "Runs that have not ended.", live as u64),
+            ("argosy_store_refusing", "1 while the data directory cannot be written.", refusing),
+        ]
     }
 }

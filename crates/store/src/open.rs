@@ -13,6 +13,9 @@ use tokio::sync::Mutex;
 
 use crate::error::{Error, Result};
 
+/// Locked by the process that writes.
+const LOCK: &str = "server.lock";
+
 /// Connections for readers.
 const READERS: u32 = 4;
 
@@ -50,7 +53,7 @@ impl Store {
         let options = options(&file).create_if_missing(true);
         let mut connection = SqliteConnection::connect_with(&options).await?;
         check_format(&mut connection).await?;
-        sqlx::migrate!().run_direct(None, &mut connection, true).await?;
+        sqlx::migrate!().run_direct(None, &mut connection, false).await?;
         write_format(&mut connection).await?;
         let row = sqlx::query("SELECT COALESCE(MAX(seq), 0) AS seq FROM log")
             .fetch_one(&mut connection)
@@ -86,6 +89,13 @@ impl Store {
         database(dir).exists()
     }
 
+    /// Whether a process owns a data directory for writing.
+    #[must_use]
+    pub fn is_owned(dir: &Path) -> bool {
+        let Ok(file) = File::open(dir.join(LOCK)) else { return false };
+        matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+    }
+
     /// Where it is.
     #[must_use]
     pub fn dir(&self) -> &Path {
@@ -108,7 +118,7 @@ fn options(file: &Path) -> SqliteConnectOptions {
 }
 
 fn lock(dir: &Path) -> Result<File> {
-    let path = dir.join("server.lock");
+    let path = dir.join(LOCK);
     let io = |source| Error::Io { what: format!("opening {}", path.display()), source };
     let file = File::options().create(true).append(true).open(&path).map_err(io)?;
     match file.try_lock() {

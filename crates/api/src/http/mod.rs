@@ -27,6 +27,7 @@ use axum::{Extension, Router};
 
 use crate::ports::Service;
 pub use error::Refusal;
+pub use library::pairs as stored_pairs;
 
 /// What the handlers share.
 #[derive(Clone)]
@@ -69,13 +70,10 @@ pub fn router(door: Door) -> Router {
         .route("/api/v1/workflows/{space}/submit", post(workflows::submit))
         .route(one, get(workflows::get).delete(workflows::delete))
         .route("/api/v1/workflows/{space}/{name}/log", get(logs::of_workflow))
-        .route("/api/v1/workflows/{space}/{name}/{verb}", put(workflows::verb).get(logs::of_pod))
+        .route("/api/v1/workflows/{space}/{name}/{verb}", put(workflows::verb))
         .route("/api/v1/workflows/{space}/{name}/{pod}/log", get(logs::of_named_pod))
         .route("/api/v1/workflow-events/{space}", get(watch::events))
-        .route(
-            "/api/v1/workflow-templates/{space}",
-            get(templates::list).post(templates::create),
-        )
+        .route("/api/v1/workflow-templates/{space}", get(templates::list).post(templates::create))
         .route(
             "/api/v1/workflow-templates/{space}/{name}",
             get(templates::get).put(templates::update).delete(templates::delete),
@@ -98,7 +96,9 @@ pub fn router(door: Door) -> Router {
         .route("/argosy/v1/spaces/{space}/runs/{name}/steps", get(native::steps))
         .route("/healthz", get(info::health))
         .route("/metrics", get(info::metrics))
-        .layer(DefaultBodyLimit::max(usize::try_from(limits::MANIFEST_BYTES.max).unwrap_or(usize::MAX)))
+        .layer(DefaultBodyLimit::max(
+            usize::try_from(limits::MANIFEST_BYTES.max).unwrap_or(usize::MAX),
+        ))
         .layer(middleware::from_fn_with_state(door.clone(), identify))
         .with_state(door)
 }

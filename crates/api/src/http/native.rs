@@ -3,8 +3,8 @@
 use argosy_engine::names;
 use argosy_model::attempt::Attempt;
 use argosy_model::{AttemptPhase, Kind, Phase, RunId, Step, StepKey};
-use axum::extract::{Path, State};
 use axum::Json;
+use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
 use super::error::{Answer, not_found};
@@ -38,9 +38,9 @@ pub(super) async fn explain(
             .filter(|(_, step)| !step.phase.is_terminal())
             .filter(|(_, step)| step.kind.has_attempts() || step.kind == Kind::Suspend)
             .map(|(key, step)| {
-                let queued = run.current_attempt(key).filter(|(_, attempt)| {
-                    attempt.phase == AttemptPhase::Queued
-                });
+                let queued = run
+                    .current_attempt(key)
+                    .filter(|(_, attempt)| attempt.phase == AttemptPhase::Queued);
                 let reason = engine_reason(run, step);
                 (names::full_name(run, key), queued.map(|(id, _)| id), reason)
             })

@@ -39,9 +39,7 @@ pub(super) fn labels_match(selector: &str, labels: &[(String, String)], phase: R
     let own = |name: &str| -> Option<String> {
         match name {
             "workflows.argoproj.io/phase" => Some(phase.as_str().to_owned()),
-            "workflows.argoproj.io/completed" => {
-                phase.is_terminal().then(|| "true".to_owned())
-            }
+            "workflows.argoproj.io/completed" => phase.is_terminal().then(|| "true".to_owned()),
             _ => labels.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()),
         }
     };
@@ -49,9 +47,7 @@ pub(super) fn labels_match(selector: &str, labels: &[(String, String)], phase: R
         Requirement::Has(name) => own(name).is_some(),
         Requirement::HasNot(name) => own(name).is_none(),
         Requirement::In(name, values) => own(name).is_some_and(|v| values.contains(&v.as_str())),
-        Requirement::NotIn(name, values) => {
-            own(name).is_none_or(|v| !values.contains(&v.as_str()))
-        }
+        Requirement::NotIn(name, values) => own(name).is_none_or(|v| !values.contains(&v.as_str())),
     })
 }
 

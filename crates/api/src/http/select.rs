@@ -14,8 +14,9 @@ pub(super) fn steps(run: &Run, selector: &str) -> Answer<Vec<StepKey>> {
     let wanted = selector
         .split(',')
         .map(|part| {
-            let (name, value) =
-                part.split_once('=').ok_or_else(|| bad_request(format!("not a selector: {part:?}")))?;
+            let (name, value) = part
+                .split_once('=')
+                .ok_or_else(|| bad_request(format!("not a selector: {part:?}")))?;
             Ok((name.trim(), value.trim_start_matches('=').trim()))
         })
         .collect::<Answer<Vec<_>>>()?;

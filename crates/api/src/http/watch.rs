@@ -10,9 +10,9 @@ use axum::response::{IntoResponse, Response};
 use futures::{Stream, stream};
 use serde_json::{Value, json};
 
+use super::Door;
 use super::error::{Answer, bad_request, not_found};
 use super::query::{self, Query};
-use super::Door;
 use crate::argo_status::workflow;
 use crate::ports::RunView;
 

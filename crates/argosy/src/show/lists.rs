@@ -29,7 +29,11 @@ pub(crate) fn list(items: &[Value], now_ms: i64, wide: bool) -> String {
         if wide {
             let parameters = item["spec"]["arguments"]["parameters"].as_array();
             let parameters = parameters.into_iter().flatten().map(|parameter| {
-                format!("{}={}", parameter["name"].as_str().unwrap_or_default(), names::plain(&parameter["value"]))
+                format!(
+                    "{}={}",
+                    parameter["name"].as_str().unwrap_or_default(),
+                    names::plain(&parameter["value"])
+                )
             });
             row.extend([text(&status["progress"]), parameters.collect::<Vec<_>>().join(",")]);
         }
@@ -93,7 +97,8 @@ pub(crate) fn timeline(step: &Value) -> String {
         for name in ["queued", "placed", "staged", "started", "ended", "saved"] {
             let at = attempt[format!("{name}Ms")].as_i64().unwrap_or(0);
             if at != 0 {
-                let when = argosy_template::go::time::format_ms("2006-01-02T15:04:05.000Z07:00", at);
+                let when =
+                    argosy_template::go::time::format_ms("2006-01-02T15:04:05.000Z07:00", at);
                 let _ = writeln!(out, "  {name:<8} {when}  +{} ms", at - queued);
             }
         }

@@ -10,7 +10,12 @@ pub(crate) fn parse(text: Option<&str>) -> Option<i64> {
 /// A length of time in its two largest units: `9s`, `3m10s`, `2h5m`, `4d3h`.
 pub(crate) fn duration(ms: i64) -> String {
     let seconds = (ms.max(0) + 500) / 1000;
-    let parts = [(seconds / 86_400, "d"), (seconds / 3_600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
     let first = parts.iter().position(|(count, _)| *count > 0).unwrap_or(3);
     parts
         .iter()

@@ -112,9 +112,10 @@ impl<'a> Tree<'a> {
         if let Some(root) = self.nodes.get(self.name) {
             self.draw(root, " ", " ", &mut lines);
         }
-        let tops = self.nodes.values().filter(|node| {
-            node["boundaryID"].is_null() && node["id"].as_str() != Some(self.name)
-        });
+        let tops = self
+            .nodes
+            .values()
+            .filter(|node| node["boundaryID"].is_null() && node["id"].as_str() != Some(self.name));
         let mut tops: Vec<_> = tops.collect();
         tops.sort_by(|a, b| order(a).cmp(&order(b)));
         for top in tops {
@@ -166,7 +167,11 @@ impl<'a> Tree<'a> {
             None => text("templateName").to_owned(),
         };
         let is_pod = text("type") == "Pod";
-        let pod = if is_pod { names::pod_name(self.name, text("name"), text("templateName")) } else { String::new() };
+        let pod = if is_pod {
+            names::pod_name(self.name, text("name"), text("templateName"))
+        } else {
+            String::new()
+        };
         let started = time::parse(node["startedAt"].as_str());
         let finished = time::parse(node["finishedAt"].as_str()).unwrap_or(self.now_ms);
         let took = match (started, is_pod) {
@@ -188,7 +193,8 @@ impl<'a> Tree<'a> {
 fn groups(nodes: &Map<String, Value>) -> HashMap<&str, &str> {
     let mut grouped = HashMap::new();
     for node in nodes.values() {
-        let (id, name) = (node["id"].as_str().unwrap_or_default(), node["name"].as_str().unwrap_or_default());
+        let (id, name) =
+            (node["id"].as_str().unwrap_or_default(), node["name"].as_str().unwrap_or_default());
         let kind = node["type"].as_str().unwrap_or_default();
         for child in node["children"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             let Some(child_node) = nodes.get(child) else { continue };
@@ -291,7 +297,11 @@ mod tests {
         let map = workflow["status"]["nodes"].as_object().unwrap();
         let table = Tree::new(&workflow, map, 0).table(false);
         let plain = anstream::adapter::strip_str(&table).to_string();
-        plain.lines().skip(1).map(|line| line.split("  t").next().unwrap().trim_end().to_owned()).collect()
+        plain
+            .lines()
+            .skip(1)
+            .map(|line| line.split("  t").next().unwrap().trim_end().to_owned())
+            .collect()
     }
 
     #[test]
@@ -304,10 +314,7 @@ mod tests {
             node("wf[1].hello2a", "Pod", Some("wf"), &[]),
             node("wf[1].hello2b", "Pod", Some("wf"), &[]),
         ]);
-        assert_eq!(
-            lines,
-            [" ✔ wf", " ├───✔ hello1", " └─┬─✔ hello2a", "   └─✔ hello2b"]
-        );
+        assert_eq!(lines, [" ✔ wf", " ├───✔ hello1", " └─┬─✔ hello2a", "   └─✔ hello2b"]);
     }
 
     #[test]

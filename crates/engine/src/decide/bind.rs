@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::turn::Turn;
 use crate::names::fnv1a;
-use crate::run::Run;
 use crate::scope::View;
 
 /// Why something has no value.
@@ -38,13 +37,18 @@ impl From<argosy_template::Error> for Miss {
     }
 }
 
-/// The outside of an evaluation: the turn's time, and a seed that no other evaluation of the run
-/// has.
-pub(crate) fn env(run: &Run, owner: StepKey, now_ms: i64) -> Env {
-    let seed = u64::from(fnv1a(&run.spec.uid)) << 32
-        ^ u64::from(owner.0)
-        ^ run.events.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Env::new(now_ms, seed)
+/// The outside of an evaluation: the view's time, and a seed that no other evaluation of the run
+/// has. What is evaluated for an attempt is seeded by the attempt, so that it comes out alike
+/// however often it is evaluated.
+pub(crate) fn env(view: &View<'_>) -> Env {
+    let moment = match view.attempt {
+        Some(number) => u64::from(number) | 1 << 63,
+        None => view.run.events,
+    };
+    let seed = u64::from(fnv1a(&view.run.spec.uid)) << 32
+        ^ u64::from(view.owner.0)
+        ^ moment.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Env::new(view.now_ms, seed)
 }
 
 /// The text with its tags replaced.
@@ -52,13 +56,13 @@ pub(crate) fn render_text(view: &View<'_>, source: &str) -> Result<String, argos
     if !source.contains("{{") {
         return Ok(source.to_owned());
     }
-    let mut env = env(view.run, view.owner, view.now_ms);
+    let mut env = env(view);
     view.run.compiled.text(source)?.render(view, &mut env)
 }
 
 /// The value of an expression.
 pub(crate) fn eval(view: &View<'_>, source: &str) -> Result<Value, argosy_template::Error> {
-    let mut env = env(view.run, view.owner, view.now_ms);
+    let mut env = env(view);
     view.run.compiled.expr(source)?.eval(view, &mut env)
 }
 

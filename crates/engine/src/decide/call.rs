@@ -263,7 +263,7 @@ pub(super) fn resolve<'g>(
 
 /// Whether a `when` holds.
 fn holds(view: &View<'_>, when: &str) -> Result<bool, String> {
-    let mut env = bind::env(view.run, view.owner, view.now_ms);
+    let mut env = bind::env(view);
     let parsed = view.run.compiled.when(when).map_err(|error| error.to_string())?;
     parsed.eval(view, &mut env).map_err(|error| error.to_string())
 }

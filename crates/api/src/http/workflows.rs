@@ -1,0 +1,368 @@
+//! Runs as Workflows: create, submit, lint, list, get, delete and the verbs
+//! (argo-workflows `pkg/apiclient/workflow/workflow.proto`).
+
+use std::collections::HashMap;
+
+use argosy_engine::{Input, Supplied};
+use argosy_model::{Code, Diagnostic, RunSpec, Shutdown};
+use argosy_store::{ListFilter, RunRow};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, header};
+use serde_json::{Value, json};
+
+use super::error::{Answer, bad_request, not_found};
+use super::query::{self, Query};
+use super::{Asked, Door, library, select};
+use crate::argo::{Kind, Object, SubmitOptions, load, to_run};
+use crate::argo_status::workflow;
+use crate::ports::RunView;
+
+/// Runs that one list shows at most.
+const MAX_LIST: u32 = 10_000;
+
+/// Names that are drawn before a collision is believed.
+const NAME_TRIES: usize = 3;
+
+/// The row of a run; `@latest` is the newest of the space.
+pub(super) async fn row(door: &Door, space: &str, name: &str) -> Answer<RunRow> {
+    if name == "@latest" {
+        let filter =
+            ListFilter { space: Some(space.to_owned()), limit: 1, ..ListFilter::default() };
+        let newest = door.service.list(&filter).await?.into_iter().next();
+        return newest.ok_or_else(|| not_found("run", name));
+    }
+    door.service.find(space, name).await?.ok_or_else(|| not_found("run", name))
+}
+
+/// A run by name.
+pub(super) async fn view(door: &Door, space: &str, name: &str) -> Answer<RunView> {
+    let row = row(door, space, name).await?;
+    Ok(door.service.run(row.id).await?)
+}
+
+/// Submit options as Argo's clients spell them (`SubmitOpts`).
+fn options(space: &str, options: &Value) -> Answer<SubmitOptions> {
+    let text = |name: &str| options[name].as_str().unwrap_or_default().to_owned();
+    let pairs = |list: Vec<String>| {
+        list.into_iter()
+            .map(|pair| match pair.split_once('=') {
+                Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+                None => Err(bad_request(format!("{pair:?} is not of the form NAME=VALUE"))),
+            })
+            .collect::<Answer<Vec<_>>>()
+    };
+    let commas = |name: &str| {
+        let texts = text(name);
+        texts.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let parameters = options["parameters"].as_array().into_iter().flatten();
+    let parameters = parameters.filter_map(Value::as_str).map(str::to_owned).collect();
+    let priority = options["priority"].as_i64().and_then(|value| i32::try_from(value).ok());
+    Ok(SubmitOptions {
+        name: text("name"),
+        generate_name: text("generateName"),
+        namespace: space.to_owned(),
+        entrypoint: text("entryPoint"),
+        parameters: pairs(parameters)?,
+        labels: pairs(commas("labels"))?,
+        annotations: pairs(commas("annotations"))?,
+        priority,
+        service_account: text("serviceAccount"),
+        ..SubmitOptions::default()
+    })
+}
+
+/// Resolves a Workflow (or a template taken for one) and accepts it, or only says what would be
+/// accepted.
+async fn accept(
+    door: &Door,
+    caller: &super::Caller,
+    object: &Object,
+    mut options: SubmitOptions,
+    dry_run: bool,
+) -> Answer<Value> {
+    let shelf = library::shelf(door, &options.namespace).await?;
+    for attempt in 1.. {
+        let (uid, suffix) = (door.random)();
+        (options.uid, options.suffix) = (uid, suffix);
+        let spec = to_run(object, &options, &shelf)?;
+        if dry_run {
+            return Ok(preview(&spec));
+        }
+        let drawn = spec.name.ends_with(&options.suffix);
+        match door.service.submit(spec, caller.cause()).await {
+            Ok(id) => return Ok(door.service.run(id).await?.read(workflow)),
+            Err(taken) if taken.code == Code::AlreadyExists && drawn && attempt < NAME_TRIES => {}
+            Err(refused) => return Err(refused.into()),
+        }
+    }
+    Err(bad_request("no name could be drawn"))
+}
+
+fn preview(spec: &RunSpec) -> Value {
+    let mut object = spec.source.clone();
+    object["metadata"]["name"] = json!(spec.name);
+    object["metadata"]["namespace"] = json!(spec.space);
+    object
+}
+
+fn is_yaml(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.contains("yaml"))
+}
+
+/// `POST /api/v1/workflows/{space}`: Argo's JSON with one Workflow; or, as YAML, a whole file,
+/// whose other objects are stored first.
+pub(super) async fn create(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    query: Query,
+    headers: HeaderMap,
+    caller: Asked,
+    body: String,
+) -> Answer<Json<Value>> {
+    if is_yaml(&headers) {
+        return create_file(&door, &space, &query, &caller, &body).await.map(Json);
+    }
+    let body = json_body(&body)?;
+    let object = one_object(&body["workflow"], "workflow")?;
+    let dry_run = body["serverDryRun"] == true || body["createOptions"]["dryRun"].is_array();
+    let options = options(&space, &Value::Null)?;
+    accept(&door, &caller, &object, options, dry_run).await.map(Json)
+}
+
+async fn create_file(
+    door: &Door,
+    space: &str,
+    query: &HashMap<String, String>,
+    caller: &super::Caller,
+    text: &str,
+) -> Answer<Value> {
+    let file = query::value(query, "file").unwrap_or("-");
+    let given = query::value(query, "options").map(json_body).transpose()?.unwrap_or_default();
+    let dry_run = query::flag(query, "dryRun");
+    let loaded = load(file, text)?;
+    let stored =
+        if dry_run { Vec::new() } else { library::store(door, space, &loaded.objects).await? };
+    let mut items = Vec::new();
+    for object in loaded.objects.iter().filter(|object| object.kind == Kind::Workflow) {
+        items.push(accept(door, caller, object, options(space, &given)?, dry_run).await?);
+    }
+    Ok(json!({"items": items, "stored": stored, "warnings": loaded.warnings}))
+}
+
+pub(super) fn json_body(text: &str) -> Answer<Value> {
+    serde_json::from_str(text)
+        .map_err(|error| bad_request(format!("the body is not JSON: {error}")))
+}
+
+/// The one object that a part of a JSON body is.
+pub(super) fn one_object(value: &Value, field: &str) -> Answer<Object> {
+    if value.is_null() {
+        return Err(bad_request(format!("the body has no `{field}`")));
+    }
+    let mut value = value.clone();
+    if let Value::Object(map) = &mut value {
+        // Go clients leave these out, as the type tells them.
+        map.entry("apiVersion").or_insert_with(|| json!("argoproj.io/v1alpha1"));
+        if field == "workflow" {
+            map.entry("kind").or_insert_with(|| json!("Workflow"));
+        }
+        map.remove("status");
+    }
+    let mut objects = load("-", &value.to_string())?.objects;
+    match (objects.pop(), objects.is_empty()) {
+        (Some(object), true) => Ok(object),
+        _ => Err(bad_request(format!("`{field}` is not one object"))),
+    }
+}
+
+/// `POST /api/v1/workflows/{space}/submit`: a run of a stored template.
+pub(super) async fn submit(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    caller: Asked,
+    body: String,
+) -> Answer<Json<Value>> {
+    let body = json_body(&body)?;
+    let name = body["resourceName"].as_str().unwrap_or_default();
+    let kind = match body["resourceKind"].as_str().unwrap_or_default().to_lowercase().as_str() {
+        "workflowtemplate" | "workflow-template" | "wftmpl" => Kind::WorkflowTemplate,
+        "clusterworkflowtemplate" | "cluster-workflow-template" | "cwft" => {
+            Kind::ClusterWorkflowTemplate
+        }
+        other => return Err(bad_request(format!("no run can be made of a {other:?}"))),
+    };
+    let stored = door.service.objects(&library::home(kind, &space), kind.as_str()).await?;
+    let stored = stored.into_iter().find(|object| object.name == name);
+    let stored = stored.ok_or_else(|| not_found(kind.as_str(), name))?;
+    let object = library::parse(name, &stored.data)?.into_iter().next();
+    let object = object.ok_or_else(|| not_found(kind.as_str(), name))?;
+    let mut options = options(&space, &body["submitOptions"])?;
+    if options.name.is_empty() && options.generate_name.is_empty() {
+        options.generate_name = format!("{name}-");
+    }
+    let dry_run =
+        body["submitOptions"]["dryRun"] == true || body["submitOptions"]["serverDryRun"] == true;
+    accept(&door, &caller, &object, options, dry_run).await.map(Json)
+}
+
+/// `POST /api/v1/workflows/{space}/lint`
+pub(super) async fn lint(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    query: Query,
+    headers: HeaderMap,
+    body: String,
+) -> Answer<Json<Value>> {
+    let mut options = options(&space, &Value::Null)?;
+    options.lint = true;
+    let mut shelf = library::shelf(&door, &space).await?;
+    if is_yaml(&headers) {
+        let loaded = load(query::value(&query, "file").unwrap_or("-"), &body)?;
+        loaded.objects.iter().cloned().for_each(|object| shelf.add(object));
+        let mut errors = Vec::new();
+        for object in loaded.objects.iter().filter(|object| is_runnable(object.kind)) {
+            errors.extend(to_run(object, &options, &shelf).err().unwrap_or_default());
+        }
+        return match errors.is_empty() {
+            true => Ok(Json(json!({"warnings": loaded.warnings}))),
+            false => Err(errors.into()),
+        };
+    }
+    let body = json_body(&body)?;
+    let object = one_object(&body["workflow"], "workflow")?;
+    to_run(&object, &options, &shelf)?;
+    Ok(Json(object.json))
+}
+
+fn is_runnable(kind: Kind) -> bool {
+    matches!(kind, Kind::Workflow | Kind::WorkflowTemplate | Kind::ClusterWorkflowTemplate)
+}
+
+/// `GET /api/v1/workflows/{space}`
+pub(super) async fn list(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    query: Query,
+) -> Answer<Json<Value>> {
+    let limit = query::value(&query, "listOptions.limit").map(str::parse).transpose();
+    let limit = limit.map_err(|_| bad_request("listOptions.limit is not a number"))?;
+    let limit: u32 = limit.filter(|limit| *limit > 0).unwrap_or(MAX_LIST).min(MAX_LIST);
+    let fields = query::value(&query, "listOptions.fieldSelector").unwrap_or_default();
+    let labels = query::value(&query, "listOptions.labelSelector").unwrap_or_default();
+    let before = query::value(&query, "listOptions.continue").map(str::parse).transpose();
+    let before = before.map_err(|_| bad_request("listOptions.continue is not from here"))?;
+    let filter = ListFilter {
+        space: (space != "-").then(|| space.clone()),
+        name_prefix: query::value(&query, "namePrefix").unwrap_or_default().to_owned(),
+        before: before.map(argosy_model::RunId),
+        limit,
+        ..ListFilter::default()
+    };
+    let rows = match query::field(fields, "metadata.name") {
+        Some(name) => door.service.find(&space, name).await?.into_iter().collect(),
+        None => door.service.list(&filter).await?,
+    };
+    let full = u32::try_from(rows.len()).is_ok_and(|count| count == limit);
+    let next = rows.last().filter(|_| full).map(|row| row.id.0.to_string());
+    let mut items = Vec::new();
+    for row in rows.iter().filter(|row| query::labels_match(labels, &row.labels, row.phase)) {
+        items.push(summary(row));
+    }
+    Ok(Json(json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "WorkflowList",
+        "metadata": {"continue": next.unwrap_or_default(), "resourceVersion": ""},
+        "items": items})))
+}
+
+/// A run in a list: what its row says.
+fn summary(row: &RunRow) -> Value {
+    let labels: serde_json::Map<_, _> = row
+        .labels
+        .iter()
+        .map(|(key, value)| (key.clone(), json!(value)))
+        .chain([("workflows.argoproj.io/phase".to_owned(), json!(row.phase.as_str()))])
+        .collect();
+    let mut spec = json!({"priority": row.priority});
+    if row.suspended {
+        spec["suspend"] = json!(true);
+    }
+    json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
+        "metadata": {
+            "name": row.name, "namespace": row.space, "uid": row.uid, "labels": labels,
+            "creationTimestamp": crate::argo_status::time(row.accepted_ms)},
+        "spec": spec,
+        "status": {
+            "phase": row.phase.as_str(), "message": row.message,
+            "startedAt": crate::argo_status::time(row.accepted_ms),
+            "finishedAt": crate::argo_status::time(row.ended_ms),
+            "progress": format!("{}/{}", row.done, row.steps)}})
+}
+
+/// `GET /api/v1/workflows/{space}/{name}`
+pub(super) async fn get(
+    State(door): State<Door>,
+    Path((space, name)): Path<(String, String)>,
+) -> Answer<Json<Value>> {
+    Ok(Json(view(&door, &space, &name).await?.read(workflow)))
+}
+
+/// `DELETE /api/v1/workflows/{space}/{name}`
+pub(super) async fn delete(
+    State(door): State<Door>,
+    Path((space, name)): Path<(String, String)>,
+) -> Answer<Json<Value>> {
+    let row = row(&door, &space, &name).await?;
+    door.service.delete(row.id).await?;
+    Ok(Json(json!({})))
+}
+
+/// `PUT /api/v1/workflows/{space}/{name}/{verb}`
+pub(super) async fn verb(
+    State(door): State<Door>,
+    Path((space, name, verb)): Path<(String, String, String)>,
+    caller: Asked,
+    body: String,
+) -> Answer<Json<Value>> {
+    let body = if body.trim().is_empty() { Value::Null } else { json_body(&body)? };
+    let row = row(&door, &space, &name).await?;
+    if row.phase.is_terminal() {
+        let what = format!("{} has ended: {}", row.name, row.phase.as_str());
+        return Err(Diagnostic::new(Code::NotInState, what).into());
+    }
+    let view = door.service.run(row.id).await?;
+    let selector = body["nodeFieldSelector"].as_str().unwrap_or_default();
+    let message = body["message"].as_str().unwrap_or_default().to_owned();
+    let input = match verb.as_str() {
+        "stop" if !selector.is_empty() => return Err(unsupported("stopping single steps")),
+        "stop" => Input::Shutdown { how: Shutdown::Stop, message },
+        "terminate" => Input::Shutdown { how: Shutdown::Terminate, message },
+        "suspend" => Input::Suspend,
+        "resume" => Input::Resume { steps: view.read(|run| select::steps(run, selector))? },
+        "set" => supplied(&view, selector, &body)?,
+        "retry" | "resubmit" => return Err(unsupported(&format!("`{verb}`"))),
+        _ => return Err(not_found("verb", &verb)),
+    };
+    door.service.input(row.id, input, caller.cause()).await?;
+    Ok(Json(view.read(workflow)))
+}
+
+fn unsupported(what: &str) -> super::Refusal {
+    Diagnostic::new(Code::Unsupported, format!("{what} is not built yet")).into()
+}
+
+/// `set`: values for one suspended step. `outputParameters` is a JSON object as text.
+fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
+    let steps = view.read(|run| select::steps(run, selector))?;
+    let [step] = steps.as_slice() else {
+        return Err(bad_request("nodeFieldSelector must name one step"));
+    };
+    let parameters = json_body(body["outputParameters"].as_str().unwrap_or("{}"))?;
+    let parameters =
+        parameters.as_object().ok_or_else(|| bad_request("outputParameters is not an object"))?;
+    let parameters = parameters.iter().map(|(name, value)| (name.as_str().into(), value.clone()));
+    Ok(Input::Supply(Supplied { step: *step, parameters: parameters.collect() }))
+}

@@ -1,0 +1,59 @@
+//! Running manifests, with a server or without one.
+
+use std::process::ExitCode;
+
+use super::watch::{Show, exit_code};
+use super::{Context, submit};
+use crate::cli::RunArgs;
+use crate::client::Client;
+use crate::embed::{self, Embedded};
+use crate::failure::Failure;
+use crate::show;
+
+pub(super) async fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Failure> {
+    if context.config.server.is_some() || embed::live_server(&context.config.data).is_some() {
+        let client = context.client().await?;
+        return run_with(context, &client, &args).await;
+    }
+    let allowed = [&context.config.allow_host_path[..], &args.allow_host_path].concat();
+    let embedded = Embedded::start(&context.config.data, allowed).await?;
+    let client = Client::embedded(embedded.router.clone(), &context.config.namespace);
+    let code = tokio::select! {
+        code = run_with(context, &client, &args) => code,
+        () = interrupted() => {
+            anstream::eprintln!("interrupted; the run goes on with the next `argosy up` or `argosy run`");
+            Ok(ExitCode::from(130))
+        }
+    };
+    embedded.stop().await;
+    code
+}
+
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without a handler the signal ends the process by itself.
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn run_with(context: &Context, client: &Client, args: &RunArgs) -> Result<ExitCode, Failure> {
+    let runs = submit::submit_files(client, &args.files, &args.given, false).await?;
+    if runs.is_empty() {
+        anstream::eprintln!("the files hold no Workflow to run");
+    }
+    let how = match (args.watch, args.log) {
+        (true, _) => Show::live(),
+        (false, true) => Show::Nothing,
+        (false, false) if context.output == crate::cli::Output::Text => Show::Lines,
+        _ => Show::Nothing,
+    };
+    let mut ends = Vec::new();
+    for run in &runs {
+        let end = submit::see_through(client, run, how, args.log).await?;
+        if !context.print(&end)? && how != Show::Tree {
+            anstream::print!("{}", show::run(&end, super::get::now_ms(), false));
+        }
+        ends.push(end);
+    }
+    Ok(exit_code(&ends))
+}

@@ -1,0 +1,135 @@
+//! Following runs to their end.
+
+use std::collections::HashMap;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use futures::StreamExt;
+use serde_json::Value;
+
+use super::Context;
+use super::get::{now_ms, path};
+use crate::client::{Client, quote};
+use crate::failure::{Failure, RUN_FAILED};
+use crate::show;
+
+/// How often a drawing is refreshed while nothing changes, so that durations go on.
+const REDRAW: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// How a run is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Show {
+    /// Drawn anew at each change.
+    Tree,
+    /// A line for each step that changes.
+    Lines,
+    /// Not at all.
+    Nothing,
+}
+
+impl Show {
+    /// The tree where somebody looks, lines elsewhere.
+    pub(super) fn live() -> Show {
+        if std::io::stdout().is_terminal() { Show::Tree } else { Show::Lines }
+    }
+}
+
+pub(super) async fn watch(context: &Context, run: &str) -> Result<ExitCode, Failure> {
+    let client = context.client().await?;
+    let workflow = client.get(&path(&client, run)).await?;
+    let name = workflow["metadata"]["name"].as_str().unwrap_or_default();
+    let end = follow(&client, name, Show::live()).await?;
+    Ok(exit_code(&[end]))
+}
+
+pub(super) async fn wait(context: &Context, runs: &[String]) -> Result<ExitCode, Failure> {
+    let client = context.client().await?;
+    let mut ends = Vec::new();
+    for run in runs {
+        let workflow = client.get(&path(&client, run)).await?;
+        let name = workflow["metadata"]["name"].as_str().unwrap_or_default();
+        let end = follow(&client, name, Show::Nothing).await?;
+        if !context.print(&end)? {
+            let phase = end["status"]["phase"].as_str().unwrap_or_default();
+            anstream::println!("{name} {}", show::paint(phase, phase));
+        }
+        ends.push(end);
+    }
+    Ok(exit_code(&ends))
+}
+
+/// 0 when all succeeded, 1 when one failed.
+pub(super) fn exit_code(ends: &[Value]) -> ExitCode {
+    let succeeded = ends.iter().all(|end| end["status"]["phase"] == "Succeeded");
+    if succeeded { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) }
+}
+
+/// Follows a run to its end and returns it.
+pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
+    let selector = quote(&format!("metadata.name={name}"));
+    let path = format!(
+        "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0",
+        quote(&client.space)
+    );
+    let mut events = client.lines(&path).await?;
+    let mut screen = Screen::default();
+    let mut last = Value::Null;
+    loop {
+        let next = tokio::time::timeout(REDRAW, events.next()).await;
+        match next {
+            Ok(Some(event)) => last = event?["object"].take(),
+            Ok(None) => return over(last),
+            Err(_) => {}
+        }
+        match how {
+            Show::Tree => screen.draw(&show::run(&last, now_ms(), false)),
+            Show::Lines => screen.lines(&last),
+            Show::Nothing => {}
+        }
+    }
+}
+
+fn over(last: Value) -> Result<Value, Failure> {
+    if last["status"]["finishedAt"].is_null() {
+        return Err(Failure::unreachable(
+            "the server stopped before the run ended",
+            "start it again; the run goes on",
+        ));
+    }
+    Ok(last)
+}
+
+/// What is on the screen, or was printed.
+#[derive(Default)]
+struct Screen {
+    height: usize,
+    phases: HashMap<String, String>,
+}
+
+impl Screen {
+    /// Draws over the last picture.
+    fn draw(&mut self, picture: &str) {
+        if self.height > 0 {
+            anstream::print!("\x1b[{}A\x1b[J", self.height);
+        }
+        anstream::print!("{picture}");
+        self.height = picture.lines().count();
+    }
+
+    /// A line for each step whose phase is another than before.
+    fn lines(&mut self, workflow: &Value) {
+        let nodes = workflow["status"]["nodes"].as_object();
+        for node in nodes.into_iter().flat_map(serde_json::Map::values) {
+            let text = |name: &str| node[name].as_str().unwrap_or_default();
+            if !matches!(text("type"), "Pod" | "Suspend" | "Skipped" | "Retry") {
+                continue;
+            }
+            let known = self.phases.insert(text("id").to_owned(), text("phase").to_owned());
+            if known.as_deref() != Some(text("phase")) {
+                let suspended = text("type") == "Suspend" && text("phase") == "Running";
+                let mark = show::mark(text("phase"), suspended);
+                anstream::println!("{mark} {} {} {}", text("name"), text("phase"), text("message"));
+            }
+        }
+    }
+}

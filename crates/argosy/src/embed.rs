@@ -1,0 +1,132 @@
+//! The server in this process, and how a server makes itself known to other commands.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use argosy_api::http::{Door, router};
+use argosy_api::ports;
+use argosy_server::{Local, Options, Reader, Service, SystemClock};
+use argosy_store::Store;
+use axum::Router;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::failure::Failure;
+
+/// Where a server says how to reach it.
+const ANNOUNCEMENT: &str = "server.json";
+
+/// A server in this process.
+pub(crate) struct Embedded {
+    pub(crate) router: Router,
+    service: Service,
+}
+
+impl Embedded {
+    /// Starts on a data directory: whatever was going on there goes on.
+    pub(crate) async fn start(
+        data: &Path,
+        allow_host_paths: Vec<PathBuf>,
+    ) -> Result<Embedded, Failure> {
+        let store = Arc::new(Store::open(data).await?);
+        let exe = std::env::current_exe()
+            .map_err(|error| Failure::other(format!("this program cannot be found: {error}")))?;
+        let local = Local::start(data, &exe, allow_host_paths, Arc::clone(&store))
+            .await
+            .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
+        let service = Service::start(
+            Options::default(),
+            store,
+            local.backend,
+            local.reports,
+            Arc::new(SystemClock),
+        )
+        .await?;
+        let router = router(door(Arc::new(service.clone()), data));
+        Ok(Embedded { router, service })
+    }
+
+    /// Makes everything durable and leaves running attempts to the spawner.
+    pub(crate) async fn stop(self) {
+        self.service.stop().await;
+    }
+}
+
+fn door(service: Arc<dyn ports::Service>, data: &Path) -> Door {
+    Door { service, data_dir: data.to_owned(), random: Arc::new(random) }
+}
+
+/// A UUID, and five letters as Kubernetes draws them for generated names
+/// (apimachinery `util/rand`: no vowels, no look-alikes).
+fn random() -> (String, String) {
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let uid = uuid::Uuid::new_v4();
+    let suffix = uuid::Uuid::new_v4().into_bytes();
+    let suffix = suffix.iter().take(5);
+    let suffix = suffix.map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
+    (uid.to_string(), suffix.collect())
+}
+
+/// The door of a data directory that no server lives on: for reading.
+pub(crate) async fn reading(data: &Path, space: &str) -> Result<Client, Failure> {
+    if !Store::exists(data) {
+        return Err(Failure::unreachable(
+            format!("no server runs on {} and nothing is there to read", data.display()),
+            "run something with `argosy run FILE`, or start a server with `argosy up`",
+        ));
+    }
+    let reader = Reader::new(Store::read(data).await?);
+    Ok(Client::embedded(router(door(Arc::new(reader), data)), space))
+}
+
+/// Says where the server of a data directory listens.
+pub(crate) fn announce(data: &Path, addresses: &[SocketAddr]) -> Result<(), Failure> {
+    let text = json!({"pid": std::process::id(), "addresses": addresses}).to_string();
+    let failed = |error: std::io::Error| Failure::other(format!("{ANNOUNCEMENT}: {error}"));
+    let temporary = data.join(format!("{ANNOUNCEMENT}.new"));
+    std::fs::write(&temporary, text).map_err(failed)?;
+    std::fs::rename(&temporary, data.join(ANNOUNCEMENT)).map_err(failed)
+}
+
+/// The server is not there any more.
+pub(crate) fn withdraw(data: &Path) {
+    // A file that is left behind names a dead process, which is noticed.
+    let _ = std::fs::remove_file(data.join(ANNOUNCEMENT));
+}
+
+/// The address of the server that lives on a data directory.
+pub(crate) fn live_server(data: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(data.join(ANNOUNCEMENT)).ok()?;
+    let value: Value = serde_json::from_str(&text).ok()?;
+    if !Store::is_owned(data) {
+        return None;
+    }
+    value["addresses"].get(0)?.as_str().map(str::to_owned)
+}
+
+/// One thing that was tried.
+pub(crate) struct Check {
+    pub(crate) name: String,
+    pub(crate) works: bool,
+    pub(crate) why: String,
+    pub(crate) remedy: String,
+}
+
+/// What isolation works here.
+pub(crate) async fn abilities(data: &Path) -> Result<Vec<Check>, Failure> {
+    let exe = std::env::current_exe()
+        .map_err(|error| Failure::other(format!("this program cannot be found: {error}")))?;
+    let found = argosy_exec::local::abilities(data, &exe)
+        .await
+        .map_err(|error| Failure::other(format!("the spawner cannot be asked: {error}")))?;
+    Ok(found
+        .into_iter()
+        .map(|ability| Check {
+            name: ability.name,
+            works: ability.works,
+            why: ability.why,
+            remedy: ability.remedy,
+        })
+        .collect())
+}
