@@ -243,5 +243,5 @@ fn list_of<'n>(names: impl Iterator<Item = &'n String>) -> String {
     let mut names: Vec<&str> = names.map(String::as_str).collect();
     names.sort_unstable();
     names.truncate(10);
-    if names.is_empty() { String::new() } else { format!("there are {}", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!("known are {}", names.join(", ")) }
 }
