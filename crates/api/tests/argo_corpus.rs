@@ -1,11 +1,17 @@
 //! Upstream's own examples, where they are at hand: what upstream's CI runs becomes a run, what is
 //! refused is refused with a code and a place, and nothing panics.
 
-use std::collections::BTreeMap;
+#![expect(clippy::print_stdout, reason = "the counts are what the test reports")]
+
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use argosy_api::argo::{Kind, Library, Loaded, Object, Shelf, SubmitOptions, load, to_run};
-use argosy_model::{Diagnostic, RunSpec};
+use argosy_engine::{Input, Run, decide, render, submit};
+use argosy_model::{
+    Archive, Artifact, AttemptId, Diagnostic, Effect, End, Exit, Location, Outputs, Phase, RunId,
+    RunSpec,
+};
 
 /// The folder that holds `argo/examples`: named by `ARGOSY_CORPUS`, or beside the repository.
 fn corpus() -> Option<PathBuf> {
@@ -51,6 +57,17 @@ fn expectations() -> BTreeMap<String, (bool, Vec<String>)> {
     .collect()
 }
 
+/// The runs of a file, the objects of the files that it needs being stored.
+fn runs(corpus: &Path, path: &str, needs: &[String]) -> Result<Vec<RunSpec>, Vec<Diagnostic>> {
+    let mut library = Shelf::default();
+    for need in needs {
+        read(corpus, need)?.objects.into_iter().for_each(|object| library.add(object));
+    }
+    let loaded = read(corpus, path)?;
+    let workflows = loaded.objects.iter().filter(|object| object.kind == Kind::Workflow);
+    workflows.map(|object| run(object, &library)).collect()
+}
+
 fn text(errors: &[Diagnostic]) -> String {
     errors.iter().map(|error| format!("  {}\n", error.line())).collect()
 }
@@ -61,15 +78,7 @@ fn what_upstream_runs_in_its_own_ci_becomes_a_run() {
     let mut failed = String::new();
     let (mut passed, mut gates) = (0, 0);
     for (path, (gate, needs)) in expectations() {
-        let mut library = Shelf::default();
-        for need in &needs {
-            let loaded = read(&corpus, need).unwrap_or_else(|e| panic!("{need}: {}", text(&e)));
-            loaded.objects.into_iter().for_each(|object| library.add(object));
-        }
-        let result = read(&corpus, &path).and_then(|loaded| {
-            let workflows = loaded.objects.iter().filter(|object| object.kind == Kind::Workflow);
-            workflows.map(|object| run(object, &library)).collect::<Result<Vec<_>, _>>()
-        });
+        let result = runs(&corpus, &path, &needs);
         gates += usize::from(gate);
         match result {
             Ok(_) => passed += usize::from(gate),
@@ -118,4 +127,66 @@ fn every_example_becomes_runs_or_is_refused_with_a_code_and_a_place() {
     }
     println!("{accepted} of {} examples are accepted, {refused} refused", accepted + refused);
     assert!(accepted + refused > 200, "the corpus is complete");
+}
+
+/// Carries a run out with processes that all succeed, and write every output they declare.
+fn carry_out(spec: RunSpec) -> Run {
+    let (mut run, decision) = submit(RunId(1), spec, 1_000);
+    let mut effects = VecDeque::from(decision.effects);
+    for now_ms in 1_001..20_000 {
+        let Some(effect) = effects.pop_front() else { break };
+        let inputs = match effect {
+            Effect::Enqueue(job) => vec![Input::Placed { attempt: job.attempt, machine: 0 }],
+            Effect::Start(attempt) => {
+                let end = Box::new(end_of(&run, attempt));
+                vec![Input::Started { attempt, at_ms: now_ms }, Input::Ended { attempt, end }]
+            }
+            _ => continue,
+        };
+        for input in inputs {
+            effects.extend(decide(&mut run, input, now_ms).effects);
+        }
+    }
+    run
+}
+
+fn end_of(run: &Run, attempt: AttemptId) -> End {
+    let (name, process) = match render(run, attempt) {
+        Ok(rendered) => (rendered.name, rendered.process),
+        Err(text) => return End::with_message(Exit::Refused, text),
+    };
+    let key = "k".to_owned();
+    let blob =
+        Artifact { at: Location::Blob { key }, archive: Archive::Default, sub_path: String::new() };
+    // Two examples look into what a step prints.
+    let result = match name {
+        name if name.contains("flip-coin") => "heads",
+        name if name.contains("odd-or-even") => r#"{"num": 1, "evenness": "odd"}"#,
+        _ => "1",
+    };
+    let parameters = process.outputs.parameters.iter();
+    let artifacts = process.outputs.artifacts.iter();
+    let outputs = Outputs {
+        result: Some(result.into()),
+        parameters: parameters.map(|p| (p.name.as_str().into(), "1".into())).collect(),
+        artifacts: artifacts.map(|a| (a.name.as_str().into(), blob.clone())).collect(),
+        exit_code: None,
+    };
+    End { outputs, ..End::bare(Exit::Code(0)) }
+}
+
+#[test]
+fn every_tag_of_what_upstream_runs_has_a_value_when_it_is_needed() {
+    let Some(corpus) = corpus() else { return };
+    let mut unresolved = String::new();
+    for (path, (_, needs)) in expectations().into_iter().filter(|(_, (gate, _))| *gate) {
+        for run in runs(&corpus, &path, &needs).unwrap_or_default() {
+            let run = carry_out(run);
+            for step in run.steps.iter().filter(|step| step.phase == Phase::Error) {
+                let message = step.message.as_deref().unwrap_or_default();
+                unresolved.push_str(&format!("{path}: {message}\n"));
+            }
+        }
+    }
+    assert!(unresolved.is_empty(), "{unresolved}");
 }

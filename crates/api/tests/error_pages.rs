@@ -22,6 +22,12 @@ fn found(manifest: &str) -> Vec<Diagnostic> {
     lints.filter_map(Result::err).flatten().collect()
 }
 
+/// The help is in a line of its own.
+fn shown_by_the_command(mut error: Diagnostic) -> String {
+    let help = std::mem::take(&mut error.help);
+    if help.is_empty() { error.line() } else { format!("{}\n  {help}", error.line()) }
+}
+
 #[test]
 fn every_page_shows_what_its_example_gives() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
@@ -32,11 +38,12 @@ fn every_page_shows_what_its_example_gives() {
         let console = block(&page, "```console\n$ argosy lint example.yaml\n");
         let (Some(manifest), Some(shown)) = (block(&page, "```yaml\n"), console) else { continue };
         checked += 1;
-        let lines: Vec<String> =
-            found(&format!("{manifest}\n")).iter().map(Diagnostic::line).collect();
-        if lines.join("\n") != shown {
+        let given: Vec<String> =
+            found(&format!("{manifest}\n")).into_iter().map(shown_by_the_command).collect();
+        let given = given.join("\n");
+        if given != shown {
             let name = entry.file_name();
-            wrong.push_str(&format!("{name:?}\nshown: {shown}\ngiven: {}\n\n", lines.join("\n")));
+            wrong.push_str(&format!("{name:?}\nshown: {shown}\ngiven: {given}\n\n"));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

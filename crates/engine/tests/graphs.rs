@@ -378,3 +378,29 @@ fn a_run_that_is_lost_after_every_turn_ends_alike() {
         assert_eq!(ends(&calm), ends(&crashed));
     }
 }
+
+#[test]
+fn a_hook_about_an_item_sees_the_item() {
+    let taker = json!({
+        "name": "taker",
+        "inputs": {"parameters": [{"name": "p"}]},
+        "body": {"Process": {"main": {"args": ["{{inputs.parameters.p}}"]}}},
+    });
+    let arguments = json!({"parameters": [{"name": "p", "value": "{{item}}"}]});
+    let hook = json!({"name": "exit", "call": {"target": {"Template": 1}, "arguments": arguments}});
+    let mut a = task("a", "");
+    a["arguments"] = arguments;
+    a["each"] = json!({"Items": ["x", "w"]});
+    a["hooks"] = json!([hook]);
+    let main = json!({"name": "main", "body": {"Dag": {"tasks": [a]}}});
+    let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let answers = std::rc::Rc::clone(&seen);
+    let world = World::of(json!({"templates": [main, taker]}), move |name, _, process| {
+        answers.borrow_mut().push(format!("{name} {}", process.main.args.join(" ")));
+        ok()
+    });
+    assert_eq!(world.run.phase, RunPhase::Succeeded, "{:?}", world.run.main);
+    let mut seen = seen.take();
+    seen.sort();
+    assert_eq!(seen, ["wf.a(0:x) x", "wf.a(0:x).onExit x", "wf.a(1:w) w", "wf.a(1:w).onExit w"]);
+}

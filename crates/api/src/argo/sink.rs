@@ -6,6 +6,9 @@ use argosy_model::{Code, Diagnostic};
 
 use super::yaml::Mark;
 
+/// How many errors (and how many warnings) are told; nobody reads more.
+const MAX_TOLD: usize = 1_000;
+
 /// Gathers errors and warnings about files.
 #[derive(Debug)]
 pub(crate) struct Sink {
@@ -13,12 +16,19 @@ pub(crate) struct Sink {
     files: Vec<Arc<str>>,
     pub(crate) errors: Vec<Diagnostic>,
     pub(crate) warnings: Vec<Diagnostic>,
+    /// What is not told any more.
+    spilled: Option<Diagnostic>,
 }
 
 impl Sink {
     /// A sink for one file, number 0.
     pub(crate) fn new(file: &Arc<str>) -> Sink {
-        Sink { files: vec![Arc::clone(file)], errors: Vec::new(), warnings: Vec::new() }
+        Sink {
+            files: vec![Arc::clone(file)],
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            spilled: None,
+        }
     }
 
     /// The number of a file.
@@ -39,7 +49,12 @@ impl Sink {
         what: impl Into<String>,
     ) -> &mut Diagnostic {
         let found = self.diagnostic(code, mark, what);
-        push(&mut self.errors, found)
+        push(&mut self.errors, &mut self.spilled, found)
+    }
+
+    /// Whether no more errors are told.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.len() >= MAX_TOLD
     }
 
     /// Adds a warning, to which help may be added.
@@ -50,7 +65,7 @@ impl Sink {
         what: impl Into<String>,
     ) -> &mut Diagnostic {
         let found = self.diagnostic(code, mark, what);
-        push(&mut self.warnings, found)
+        push(&mut self.warnings, &mut self.spilled, found)
     }
 
     fn diagnostic(&self, code: Code, mark: Mark, what: impl Into<String>) -> Diagnostic {
@@ -59,7 +74,14 @@ impl Sink {
     }
 }
 
-fn push(list: &mut Vec<Diagnostic>, found: Diagnostic) -> &mut Diagnostic {
+fn push<'s>(
+    list: &'s mut Vec<Diagnostic>,
+    spilled: &'s mut Option<Diagnostic>,
+    found: Diagnostic,
+) -> &'s mut Diagnostic {
+    if list.len() >= MAX_TOLD {
+        return spilled.insert(found);
+    }
     let at = list.len();
     list.push(found);
     &mut list[at]

@@ -1,6 +1,6 @@
 //! Templates on their way into a graph: which are wanted, and where they come from.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use argosy_model::graph::Template;
@@ -34,6 +34,13 @@ pub(crate) struct Build<'l> {
     pub(crate) spec: Arc<Node>,
     defaults: Option<Node>,
     scopes: HashMap<Arc<str>, Templates>,
+    /// Scopes whose templates are all wanted.
+    whole: HashSet<Arc<str>>,
+    /// Volumes of the spec under their names.
+    pub(super) volumes: HashMap<String, Node>,
+    /// Weight of what every template gets from the spec, and of all copies of it.
+    shared: u64,
+    copied: u64,
     index: HashMap<(Arc<str>, String), u32>,
     pub(crate) slots: Vec<Slot>,
 }
@@ -51,6 +58,19 @@ pub(super) const BODIES: [&str; 10] = [
     "data",
     "plugin",
 ];
+
+/// Fields of a spec that go into every template.
+const SHARED: [&str; 5] =
+    ["podMetadata", "podSpecPatch", "retryStrategy", "templateDefaults", "volumes"];
+
+/// Named things under their names; of two with the same name the first.
+pub(super) fn by_name(list: &[Node]) -> HashMap<String, Node> {
+    let mut named = HashMap::new();
+    for node in list {
+        named.entry(node.text("name").to_owned()).or_insert_with(|| node.clone());
+    }
+    named
+}
 
 /// The field that says what a template does.
 fn body_of(template: &Node) -> Option<&'static str> {
@@ -70,6 +90,10 @@ impl<'l> Build<'l> {
             space,
             is_open: false,
             defaults: spec.get("templateDefaults").cloned(),
+            volumes: by_name(spec.list("volumes")),
+            shared: SHARED.iter().filter_map(|key| spec.get(key)).map(Node::weight).sum(),
+            copied: 0,
+            whole: HashSet::new(),
             spec: Arc::new(spec),
             scopes: HashMap::new(),
             index: HashMap::new(),
@@ -134,6 +158,15 @@ impl<'l> Build<'l> {
         self.scopes.get(scope).map(|found| found.keys().cloned().collect()).unwrap_or_default()
     }
 
+    /// Wants all templates of a scope.
+    pub(super) fn lookup_all(&mut self, scope: &Arc<str>) {
+        if self.whole.insert(Arc::clone(scope)) {
+            for name in self.names(scope) {
+                self.lookup(scope, &name);
+            }
+        }
+    }
+
     /// Wants a template and tells its position.
     pub(super) fn lookup(&mut self, scope: &Arc<str>, name: &str) -> Option<u32> {
         let key = (Arc::clone(scope), name.to_owned());
@@ -149,9 +182,13 @@ impl<'l> Build<'l> {
     /// Wants a template that is written where it is called.
     pub(super) fn add(&mut self, scope: &Arc<str>, node: &Node) -> u32 {
         let at = self.slots.len();
-        if at as u64 == limits::TEMPLATES.max {
-            let what = format!("the run has more than {} templates", limits::TEMPLATES.max);
-            self.sink.refuse(Code::TooLarge, node.mark, what);
+        self.copied = self.copied.saturating_add(self.shared);
+        let checked = limits::TEMPLATES.check(at as u64 + 1, "run").and_then(|()| {
+            limits::YAML_NODES.check(self.copied, "what the spec adds to each template")
+        });
+        if let Err(refused) = checked {
+            self.sink.refuse(Code::TooLarge, node.mark, refused.what);
+            return 0;
         }
         let node = Arc::new(self.with_defaults(node));
         self.slots.push(Slot { scope: Arc::clone(scope), node });
@@ -177,9 +214,6 @@ impl<'l> Build<'l> {
     pub(super) fn templates(&mut self) -> Vec<Template> {
         let mut done: Vec<Template> = Vec::new();
         while let Some(slot) = self.slots.get(done.len()).cloned() {
-            if done.len() as u64 > limits::TEMPLATES.max {
-                break;
-            }
             let template = self.template(&slot);
             done.push(template);
         }

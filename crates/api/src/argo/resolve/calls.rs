@@ -58,15 +58,13 @@ impl Build<'_> {
         let name = node.as_text().unwrap_or_default();
         if name.contains("{{") {
             // Which one it is shows while the run goes on, so all of them have to be there.
-            for known in self.names(scope) {
-                self.lookup(scope, &known);
-            }
+            self.lookup_all(scope);
             return Some(Target::Named { scope: scope.to_string(), name: name.to_owned() });
         }
         if let Some(at) = self.lookup(scope, name) {
             return Some(Target::Template(at));
         }
-        let known = self.names(scope);
+        let known = if self.sink.is_full() { Vec::new() } else { self.names(scope) };
         let near = known
             .iter()
             .map(|known| (strsim::damerau_levenshtein(known, name), known))
@@ -74,7 +72,7 @@ impl Build<'_> {
             .filter(|(distance, known)| *distance <= (known.len() / 3).max(1));
         let help = match near {
             Some((_, near)) => format!("did you mean `{near}`?"),
-            None => format!("the templates there are {}", known.join(", ")),
+            None => format!("the templates there are {}", shown(&known)),
         };
         let place = if scope.is_empty() { String::new() } else { format!(" in {scope}") };
         let what = format!("template {name:?} does not exist{place}");
@@ -219,4 +217,10 @@ impl Build<'_> {
         }
         Hook { name: name.to_owned(), expression, call }
     }
+}
+
+/// The first of some names.
+pub(super) fn shown(names: &[String]) -> String {
+    let first = names.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > 10 { format!("{first} and {} more", names.len() - 10) } else { first }
 }

@@ -102,7 +102,10 @@ pub(super) fn resolve(
     build.is_open = options.lint && workflow.kind != Kind::Workflow;
     let identity = build.identity(workflow, options);
     let graph = build.graph(options, &identity);
-    validate::graph(&mut build, &graph);
+    // What is too large is not looked at any closer.
+    if build.sink.errors.iter().all(|error| error.code != Code::TooLarge) {
+        validate::graph(&mut build, &graph);
+    }
     let Build { sink, spec, .. } = build;
     if sink.errors.is_empty() { Ok((identity, graph, spec)) } else { Err(sink.errors) }
 }

@@ -1,12 +1,14 @@
 //! Processes of a template: containers, what they need, and what is mounted.
 
+use std::collections::BTreeSet;
+
 use argosy_model::graph::ProcessTemplate;
 use argosy_model::process::{
     Container, EnvFrom, EnvValue, EnvVar, KeyRef, Mount, SetMember, Volume,
 };
 use argosy_model::{Code, Resources, resources};
 
-use super::build::Build;
+use super::build::{Build, by_name};
 use super::{names, patch, volumes};
 use crate::argo::yaml::Node;
 
@@ -142,15 +144,16 @@ impl Build<'_> {
     fn volumes(&mut self, template: &Node, process: &ProcessTemplate) -> Vec<Volume> {
         let set = process.set.iter().map(|member| &member.container);
         let containers = set.chain([&process.main]).chain(&process.init).chain(&process.sidecars);
-        let mounted: Vec<&str> =
+        let mounted: BTreeSet<&str> =
             containers.flat_map(|c| &c.mounts).map(|mount| &*mount.volume).collect();
-        let spec = self.spec.clone();
-        let mut found: Vec<Volume> = Vec::new();
-        for node in template.list("volumes").iter().chain(spec.list("volumes")) {
-            let name = node.text("name");
-            if !mounted.contains(&name) || found.iter().any(|known| known.name == name) {
+        let own = by_name(template.list("volumes"));
+        let mut found = Vec::new();
+        for name in mounted.into_iter().filter(|name| !name.contains("{{")) {
+            let Some(node) = own.get(name).or_else(|| self.volumes.get(name)) else {
+                let what = format!("there is no volume `{name}` to mount");
+                self.sink.refuse(Code::Unresolved, template.mark, what);
                 continue;
-            }
+            };
             match volumes::source(node) {
                 Some(source) => found.push(Volume { name: name.to_owned(), source }),
                 None => {
@@ -158,13 +161,6 @@ impl Build<'_> {
                     self.sink.refuse(Code::MissingField, node.mark, what);
                 }
             }
-        }
-        let missing = mounted
-            .iter()
-            .find(|name| !name.contains("{{") && found.iter().all(|volume| volume.name != **name));
-        if let Some(name) = missing {
-            let what = format!("there is no volume `{name}` to mount");
-            self.sink.refuse(Code::Unresolved, template.mark, what);
         }
         found
     }

@@ -8,6 +8,7 @@ use argosy_template::{Env, Expr, MapScope, Text};
 
 use super::SubmitOptions;
 use super::build::Build;
+use super::calls::shown;
 use crate::argo::load::{Kind, Object};
 use crate::argo::yaml::Node;
 
@@ -98,7 +99,7 @@ impl Build<'_> {
         let found = self.lookup(&"".into(), &name);
         if found.is_none() {
             let what = format!("the entrypoint `{name}` is no template");
-            let help = format!("the templates are {}", self.names("").join(", "));
+            let help = format!("the templates are {}", shown(&self.names("")));
             self.sink.refuse(Code::TemplateNotFound, mark, what).help = help;
         }
         (name, found)
@@ -129,6 +130,11 @@ impl Build<'_> {
         let spec = Arc::clone(&self.spec);
         let node = spec.get("arguments");
         let mut arguments = self.arguments(node, false);
+        let count = arguments.parameters.len() + options.parameters.len();
+        if let Err(refused) = limits::PARAMETERS.check(count as u64, "run") {
+            self.sink.refuse(Code::TooLarge, spec.mark, refused.what);
+            return Arguments::default();
+        }
         for (name, value) in &options.parameters {
             match arguments.parameters.iter_mut().find(|known| known.name == *name) {
                 Some(known) => {
@@ -142,10 +148,6 @@ impl Build<'_> {
                     ..Argument::default()
                 }),
             }
-        }
-        let count = arguments.parameters.len() as u64;
-        if let Err(refused) = limits::PARAMETERS.check(count, "run") {
-            self.sink.refuse(Code::TooLarge, spec.mark, refused.what);
         }
         for parameter in &mut arguments.parameters {
             let list = node.map_or(&[][..], |node| node.list("parameters"));

@@ -1,7 +1,7 @@
 //! A template.
 
-use argosy_model::Code;
 use argosy_model::graph::{Body, Dag, Memo, Template};
+use argosy_model::{Code, limits};
 
 use super::build::{BODIES, Build, Slot};
 use super::{names, retry};
@@ -18,12 +18,8 @@ impl Build<'_> {
         let spec = self.spec.clone();
         let own_retry = node.get("retryStrategy").map(retry::retry);
         let spec_retry = || spec.get("retryStrategy").filter(|_| is_process).map(retry::retry);
-        let mut labels = spec.get("podMetadata").map(|m| m.pairs("labels")).unwrap_or_default();
-        let mut annotations =
-            spec.get("podMetadata").map(|m| m.pairs("annotations")).unwrap_or_default();
-        labels.extend(node.get("metadata").map(|m| m.pairs("labels")).unwrap_or_default());
-        annotations
-            .extend(node.get("metadata").map(|m| m.pairs("annotations")).unwrap_or_default());
+        let labels = metadata(&spec, node, "labels");
+        let annotations = metadata(&spec, node, "annotations");
         Template {
             name: node.text("name").to_owned(),
             scope: slot.scope.to_string(),
@@ -59,6 +55,11 @@ impl Build<'_> {
         match name {
             Some("steps") => {
                 let groups = node.list("steps");
+                let count = groups.iter().map(|group| group.items().len() as u64).sum();
+                if let Err(refused) = limits::CALLS.check(count, "template") {
+                    self.sink.refuse(refused.code, node.mark, refused.what);
+                    return Body::Empty;
+                }
                 Body::Steps(
                     groups.iter().map(|group| self.calls(slot, group.items(), false)).collect(),
                 )
@@ -163,4 +164,12 @@ impl Build<'_> {
             }
         }
     }
+}
+
+/// Labels or annotations of a template's processes, on top of those of all processes of the run.
+fn metadata(spec: &Node, template: &Node, key: &str) -> Vec<(String, String)> {
+    let pairs = |node: Option<&Node>| node.map(|node| node.pairs(key)).unwrap_or_default();
+    let mut all = pairs(spec.get("podMetadata"));
+    super::extend(&mut all, &pairs(template.get("metadata")));
+    all
 }

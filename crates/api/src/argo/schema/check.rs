@@ -1,7 +1,7 @@
 //! A document against the table: unknown fields, wrong types, what is refused, what is outdated,
 //! and texts that cannot be read.
 
-use argosy_model::{Code, resources};
+use argosy_model::{Code, limits, resources};
 use argosy_template::{Expr, Text, When, go};
 
 use super::{Field, Kind, Object, Treatment};
@@ -190,6 +190,10 @@ fn tags(text: &str, mark: Mark, sink: &mut Sink) {
 
 /// An expression may hold tags, which are inserted as text first; it can be read when they are.
 fn expression(text: &str, mark: Mark, sink: &mut Sink) {
+    if let Err(refused) = limits::EXPRESSION_BYTES.check(text.len() as u64, "expression") {
+        sink.refuse(refused.code, mark, refused.what);
+        return;
+    }
     if text.contains("{{") {
         return tags(text, mark, sink);
     }

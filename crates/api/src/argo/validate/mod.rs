@@ -4,6 +4,7 @@
 mod calls;
 mod dag;
 mod names;
+mod siblings;
 mod tags;
 
 pub(crate) use dag::circle;

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 use argosy_model::graph::{Body, Call, Graph, Target, Template};
 
+use super::siblings::{Seen, Siblings};
+
 /// Why a name means nothing; the second text is what to do.
 pub(super) type Miss = (String, String);
 
@@ -16,19 +18,14 @@ pub(super) struct Scope<'g> {
     pub(super) graph: &'g Graph,
     /// The template that the text is in; none for texts of the run itself.
     pub(super) template: Option<&'g Template>,
-    /// Calls of the template whose outputs are known there, and what to say of the others.
-    pub(super) calls: Calls<'g>,
+    /// The calls of that template.
+    pub(super) siblings: &'g Siblings<'g>,
+    /// The call that the text is in; none for what is evaluated when others have ended.
+    pub(super) call: Option<&'g Call>,
     /// Whether the text is in a call that is made for each of some items.
     pub(super) has_item: bool,
-}
-
-/// Calls that a text can see.
-#[derive(Clone, Default)]
-pub(super) struct Calls<'g> {
-    /// Those that have ended when the text is evaluated.
-    pub(super) ended: Vec<&'g Call>,
-    /// All others of the template.
-    pub(super) others: Vec<&'g Call>,
+    /// How much of the graph was searched so far.
+    pub(super) searched: usize,
 }
 
 /// Names below `workflow.`.
@@ -113,7 +110,7 @@ impl RunNames {
 
 impl Scope<'_> {
     /// Whether a dotted name means something here.
-    pub(super) fn judge(&self, name: &str) -> Result<(), Miss> {
+    pub(super) fn judge(&mut self, name: &str) -> Result<(), Miss> {
         let path: Vec<&str> = name.split('.').collect();
         match path.as_slice() {
             ["workflow", rest @ ..] => self.run.judge(rest),
@@ -130,7 +127,7 @@ impl Scope<'_> {
         }
     }
 
-    fn judge_in(&self, template: &Template, name: &str, path: &[&str]) -> Result<(), Miss> {
+    fn judge_in(&mut self, template: &Template, name: &str, path: &[&str]) -> Result<(), Miss> {
         let is_process = matches!(template.body, Body::Process(_) | Body::ContainerSet(_));
         match path {
             ["inputs", rest @ ..] => inputs(template, rest),
@@ -146,7 +143,7 @@ impl Scope<'_> {
         }
     }
 
-    fn sibling(&self, template: &Template, root: &str, path: &[&str]) -> Result<(), Miss> {
+    fn sibling(&mut self, template: &Template, root: &str, path: &[&str]) -> Result<(), Miss> {
         let [name, rest @ ..] = path else { return Ok(()) };
         if *name == "name" && rest.is_empty() {
             return Ok(());
@@ -164,20 +161,20 @@ impl Scope<'_> {
             };
             return Err((format!("there are no {root} in this template"), help));
         }
-        let is_it = |call: &&&argosy_model::graph::Call| call.name == *name;
-        if let Some(call) = self.calls.ended.iter().find(is_it) {
-            return self.part_of(call, rest);
-        }
         let what = root.trim_end_matches('s');
-        if self.calls.others.iter().any(|call| is_it(&call)) {
-            let help = match root {
-                "tasks" => format!("let it wait for `{name}`"),
-                _ => "only steps of earlier groups have ended".to_owned(),
-            };
-            return Err((format!("the {what} `{name}` may not have ended there"), help));
+        match self.siblings.see(self.call, name, &mut self.searched) {
+            Seen::Ended(call) => self.part_of(call, rest),
+            Seen::Open => {
+                let help = match root {
+                    "tasks" => format!("let it wait for `{name}`"),
+                    _ => "only steps of earlier groups have ended".to_owned(),
+                };
+                Err((format!("the {what} `{name}` may not have ended there"), help))
+            }
+            Seen::Unknown => {
+                Err((format!("there is no {what} `{name}`"), list_of(self.siblings.names())))
+            }
         }
-        let known = self.calls.ended.iter().map(|call| &call.name);
-        Err((format!("there is no {what} `{name}`"), list_of(known)))
     }
 
     /// What is known of a call that has ended.
@@ -246,5 +243,5 @@ fn list_of<'n>(names: impl Iterator<Item = &'n String>) -> String {
     let mut names: Vec<&str> = names.map(String::as_str).collect();
     names.sort_unstable();
     names.truncate(10);
-    if names.is_empty() { String::new() } else { format!("there are {}", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!("known are {}", names.join(", ")) }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use argosy_engine::depends::Depends;
 use argosy_model::Code;
-use argosy_model::graph::{Body, Call, Graph, Template};
+use argosy_model::graph::{Body, Call, Graph};
 use argosy_template::{Expr, Text, When};
 
-use super::names::{Calls, RunNames, Scope};
-use crate::argo::resolve::{Build, Slot};
+use super::names::{RunNames, Scope};
+use super::siblings::Siblings;
+use crate::argo::resolve::Build;
 use crate::argo::schema::{self, Language};
 use crate::argo::sink::Sink;
 use crate::argo::yaml::Node;
@@ -16,109 +16,77 @@ use crate::argo::yaml::Node;
 /// Checks all texts of a graph.
 pub(super) fn check(build: &mut Build<'_>, graph: &Graph) {
     let run = RunNames::of(graph, build.is_open);
+    let mut searched = 0;
     for (at, template) in graph.templates.iter().enumerate() {
-        if let Some(slot) = build.slots.get(at).cloned() {
-            Checker { run: &run, graph, template, sink: &mut build.sink }.check(&slot);
-        }
+        let Some(slot) = build.slots.get(at).cloned() else { continue };
+        let siblings = Siblings::of(template);
+        let scope = Scope {
+            run: &run,
+            graph,
+            template: Some(template),
+            siblings: &siblings,
+            call: None,
+            has_item: false,
+            searched,
+        };
+        searched = check_template(&mut build.sink, scope, &slot.node);
     }
     let spec = Arc::clone(&build.spec);
-    let scope =
-        Scope { run: &run, graph, template: None, calls: Calls::default(), has_item: false };
+    let siblings = Siblings::default();
+    let (template, call, has_item) = (None, None, false);
+    let mut scope =
+        Scope { run: &run, graph, template, siblings: &siblings, call, has_item, searched };
     for entry in spec.get("hooks").map_or(&[][..], Node::entries) {
-        judge(&mut build.sink, &scope, &schema::HOOK, &entry.node, &[]);
+        judge(&mut build.sink, &mut scope, &schema::HOOK, &entry.node, &[]);
     }
 }
 
-struct Checker<'g, 's> {
-    run: &'g RunNames,
-    graph: &'g Graph,
-    template: &'g Template,
-    sink: &'s mut Sink,
-}
-
-impl<'g> Checker<'g, '_> {
-    fn scope(&self, calls: Calls<'g>, has_item: bool) -> Scope<'g> {
-        Scope { run: self.run, graph: self.graph, template: Some(self.template), calls, has_item }
-    }
-
-    fn check(&mut self, slot: &Slot) {
-        let node = &*slot.node;
-        let all: Vec<&Call> = match &self.template.body {
-            Body::Steps(groups) => groups.iter().flatten().collect(),
-            Body::Dag(dag) => dag.tasks.iter().collect(),
-            _ => Vec::new(),
-        };
-        let outer = self.scope(Calls { ended: all, others: Vec::new() }, false);
-        judge(self.sink, &outer, &schema::TEMPLATE, node, &["steps", "dag"]);
-        match &self.template.body {
-            Body::Steps(groups) => self.steps(node, groups),
-            Body::Dag(dag) => self.tasks(node, &dag.tasks),
-            _ => {}
-        }
-    }
-
-    /// Steps see those of earlier groups.
-    fn steps(&mut self, node: &Node, groups: &'g [Vec<Call>]) {
-        for (at, (group, nodes)) in groups.iter().zip(node.list("steps")).enumerate() {
-            let (before, after) = groups.split_at(at);
-            let calls = Calls {
-                ended: before.iter().flatten().collect(),
-                others: after.iter().flatten().collect(),
-            };
-            for (call, node) in group.iter().zip(nodes.items()) {
-                self.call(&schema::STEP, node, call, calls.clone());
+/// Checks the texts of a template and of its calls, and tells how much was searched by now.
+fn check_template(sink: &mut Sink, mut scope: Scope<'_>, node: &Node) -> usize {
+    judge(sink, &mut scope, &schema::TEMPLATE, node, &["steps", "dag"]);
+    let Some(template) = scope.template else { return scope.searched };
+    match &template.body {
+        Body::Steps(groups) => {
+            let nodes = node.list("steps").iter().flat_map(Node::items);
+            for (call, node) in groups.iter().flatten().zip(nodes) {
+                check_call(sink, &mut scope, call, &schema::STEP, node);
             }
         }
-    }
-
-    /// Tasks see those that they wait for, directly or not.
-    fn tasks(&mut self, node: &Node, tasks: &'g [Call]) {
-        let Some(dag) = node.get("dag") else { return };
-        let target = self.scope(Calls::default(), false);
-        if let Some(text) = dag.get("target") {
-            judge_text(self.sink, &target, text, Language::Tags);
-        }
-        for (task, node) in tasks.iter().zip(dag.list("tasks")) {
-            let before = ancestors(task, tasks);
-            let (ended, others) = tasks.iter().partition(|other| before.contains(&&*other.name));
-            self.call(&schema::DAG_TASK, node, task, Calls { ended, others });
-        }
-    }
-
-    fn call(&mut self, object: &schema::Object, node: &Node, call: &'g Call, calls: Calls<'g>) {
-        let has_item = call.each.is_some();
-        let scope = self.scope(calls.clone(), has_item);
-        judge(self.sink, &scope, object, node, &["inline", "hooks", "onExit"]);
-        // A hook is evaluated whenever something changes, and sees all there is by then.
-        let Calls { mut ended, others } = calls;
-        ended.extend(others);
-        let scope = self.scope(Calls { ended, others: Vec::new() }, has_item);
-        for entry in node.get("hooks").map_or(&[][..], Node::entries) {
-            judge(self.sink, &scope, &schema::HOOK, &entry.node, &[]);
-        }
-    }
-}
-
-/// Names of all tasks that a task waits for.
-fn ancestors<'g>(task: &'g Call, tasks: &'g [Call]) -> Vec<&'g str> {
-    let mut found: Vec<&str> = Vec::new();
-    let mut open = vec![task];
-    while let Some(task) = open.pop() {
-        let depends = task.depends.as_deref().and_then(|text| Depends::parse(text).ok());
-        for name in depends.iter().flat_map(Depends::tasks) {
-            let Some(next) = tasks.iter().find(|other| other.name == name) else { continue };
-            if !found.contains(&next.name.as_str()) {
-                found.push(&next.name);
-                open.push(next);
+        Body::Dag(dag) => {
+            let Some(node) = node.get("dag") else { return scope.searched };
+            if let Some(target) = node.get("target") {
+                judge_text(sink, &mut scope, target, Language::Tags);
+            }
+            for (call, node) in dag.tasks.iter().zip(node.list("tasks")) {
+                check_call(sink, &mut scope, call, &schema::DAG_TASK, node);
             }
         }
+        _ => {}
     }
-    found
+    scope.searched
+}
+
+fn check_call<'g>(
+    sink: &mut Sink,
+    scope: &mut Scope<'g>,
+    call: &'g Call,
+    object: &schema::Object,
+    node: &Node,
+) {
+    scope.call = Some(call);
+    scope.has_item = call.each.is_some();
+    judge(sink, scope, object, node, &["inline", "hooks", "onExit"]);
+    // A hook is evaluated whenever something changes, and sees all there is by then.
+    scope.call = None;
+    for entry in node.get("hooks").map_or(&[][..], Node::entries) {
+        judge(sink, scope, &schema::HOOK, &entry.node, &[]);
+    }
+    scope.has_item = false;
 }
 
 fn judge(
     sink: &mut Sink,
-    scope: &Scope<'_>,
+    scope: &mut Scope<'_>,
     object: &schema::Object,
     node: &Node,
     without: &[&str],
@@ -128,7 +96,10 @@ fn judge(
     });
 }
 
-fn judge_text(sink: &mut Sink, scope: &Scope<'_>, node: &Node, language: Language) {
+fn judge_text(sink: &mut Sink, scope: &mut Scope<'_>, node: &Node, language: Language) {
+    if sink.is_full() {
+        return;
+    }
     let text = node.as_text().unwrap_or_default();
     // What cannot be read was refused at load.
     let names = match language {

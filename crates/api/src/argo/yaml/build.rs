@@ -72,6 +72,7 @@ struct Builder {
     open: Vec<Open>,
     anchors: HashMap<usize, Sized>,
     nodes: u64,
+    kept: u64,
 }
 
 impl Builder {
@@ -89,7 +90,7 @@ impl Builder {
                 }
                 let value = value_of(&text, style, tag.as_deref(), mark)?;
                 let sized = Sized { node: Node { mark, value }, depth: 1, nodes: 1 };
-                self.keep(anchor, &sized);
+                self.keep(anchor, &sized)?;
                 self.add(sized)
             }
             Event::SequenceStart(_, anchor, _) => self.start(mark, anchor, Parts::List(Vec::new())),
@@ -142,14 +143,20 @@ impl Builder {
         };
         let node = Node { mark: open.mark, value };
         let sized = Sized { node, depth: open.depth + 1, nodes: open.nodes };
-        self.keep(open.anchor, &sized);
+        self.keep(open.anchor, &sized)?;
         self.add(sized)
     }
 
-    fn keep(&mut self, anchor: usize, sized: &Sized) {
+    /// Keeps a copy of what an anchor names. All copies together are bounded, too, as anchors may
+    /// stand inside of each other.
+    fn keep(&mut self, anchor: usize, sized: &Sized) -> Result<(), Refusal> {
         if anchor != 0 {
+            self.kept = self.kept.saturating_add(sized.nodes);
+            let checked = limits::YAML_NODES.check(self.kept, "anchors");
+            checked.map_err(|diagnostic| Refusal { mark: sized.node.mark, diagnostic })?;
             self.anchors.insert(anchor, sized.clone());
         }
+        Ok(())
     }
 
     fn wants_merge_key(&self, text: &str, style: ScalarStyle) -> bool {

@@ -206,6 +206,17 @@ impl Node {
         }
     }
 
+    /// How much there is of it: one for each node, and for each 64 bytes of text.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        1 + match &self.value {
+            Value::Text(text) => text.len() as u64 / 64,
+            Value::List(items) => items.iter().map(Node::weight).sum(),
+            Value::Map(entries) => entries.iter().map(|entry| entry.node.weight()).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+    }
+
     /// What it is, for people.
     #[must_use]
     pub fn kind_name(&self) -> &'static str {

@@ -74,6 +74,14 @@ fn a_bomb_is_refused_before_it_is_built() {
 }
 
 #[test]
+fn anchors_inside_of_anchors_are_counted() {
+    let open: String = (0..90).map(|level| format!("&a{level} [")).collect();
+    let text = format!("{open}{}{}", "x,".repeat(30_000), "]".repeat(90));
+    // 90 copies of 30,000 nodes are over the limit of 2,000,000.
+    assert!(refused(&text).starts_with("E0107"), "{}", refused(&text));
+}
+
+#[test]
 fn scalars_print_as_upstream_prints_them() {
     for (text, shown) in [
         ("v: 1.10", "1.1"),
