@@ -7,7 +7,8 @@ use std::sync::Arc;
 use argosy_api::http::{Door, router};
 use argosy_api::ports;
 use argosy_server::{Local, Options, Reader, Service, SystemClock};
-use argosy_store::Store;
+use argosy_spawn::Ability;
+use argosy_store::{Storage, Store};
 use axum::Router;
 use serde_json::{Value, json};
 
@@ -29,9 +30,8 @@ impl Embedded {
         data: &Path,
         allow_host_paths: Vec<PathBuf>,
     ) -> Result<Embedded, Failure> {
-        let store = Arc::new(Store::open(data).await?);
-        let exe = std::env::current_exe()
-            .map_err(|error| Failure::other(format!("this program cannot be found: {error}")))?;
+        let store: Arc<dyn Storage> = Arc::new(Store::open(data).await?);
+        let exe = this_program()?;
         let local = Local::start(data, &exe, allow_host_paths, Arc::clone(&store))
             .await
             .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
@@ -115,18 +115,29 @@ pub(crate) struct Check {
 
 /// What isolation works here.
 pub(crate) async fn abilities(data: &Path) -> Result<Vec<Check>, Failure> {
-    let exe = std::env::current_exe()
-        .map_err(|error| Failure::other(format!("this program cannot be found: {error}")))?;
-    let found = argosy_exec::local::abilities(data, &exe)
+    let exe = this_program()?;
+    let found = argosy_server::abilities(data, &exe)
         .await
         .map_err(|error| Failure::other(format!("the spawner cannot be asked: {error}")))?;
-    Ok(found
+    let Some(found) = found else { return Ok(Vec::new()) };
+    let levels = [("private /tmp", found.private_tmp), ("private root", found.private_root)];
+    Ok(levels
         .into_iter()
-        .map(|ability| Check {
-            name: ability.name,
-            works: ability.works,
-            why: ability.why,
-            remedy: ability.remedy,
+        .map(|(name, ability)| match ability {
+            Ability::Works => Check {
+                name: name.to_owned(),
+                works: true,
+                why: "works".to_owned(),
+                remedy: String::new(),
+            },
+            Ability::Refused { message, remedy, .. } => {
+                Check { name: name.to_owned(), works: false, why: message, remedy }
+            }
         })
         .collect())
+}
+
+fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::other(format!("this program cannot be found: {error}")))
 }

@@ -40,8 +40,8 @@ fn main() -> ExitCode {
 
 /// The binary under another name is one of the programs that images need.
 fn tool(program: &std::path::Path, args: &[std::ffi::OsString]) -> Option<ExitCode> {
-    let name = program.file_name()?.to_str()?;
-    let code = argosy_exec::images::tools::multicall(name, args)?;
+    let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let code = argosy_exec::images::multicall(program.to_str()?, &args)?;
     Some(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 

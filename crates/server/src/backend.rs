@@ -1,5 +1,7 @@
 //! What the driver asks of a backend. Every order may be given twice.
 
+use std::collections::BTreeSet;
+
 use argosy_engine::Rendered;
 use argosy_model::attempt::{End, Kill};
 use argosy_model::{AttemptId, Resources};
@@ -12,6 +14,8 @@ pub trait Backend: Send + Sync + 'static {
     fn kill(&self, attempt: AttemptId, why: Kill, grace_ms: u64);
     /// The attempt's end is durable; what is only needed to tell it can go.
     fn forget(&self, attempt: AttemptId);
+    /// After a restart, before anything else: whatever is known of other attempts can go.
+    fn keep_only(&self, _wanted: &BTreeSet<AttemptId>) {}
     /// Its machines, in the order of their ordinals.
     fn machines(&self) -> Vec<(String, Resources)>;
 }
@@ -32,5 +36,12 @@ pub enum BackendReport {
         attempt: AttemptId,
         /// Its end.
         end: Box<End>,
+    },
+    /// Something that a person should know of the attempt.
+    Note {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The text.
+        message: String,
     },
 }

@@ -7,11 +7,13 @@ mod backend;
 mod clock;
 mod core;
 mod hooks;
+mod local;
 mod reader;
 mod service;
 
 pub use backend::{Backend, BackendReport};
 pub use clock::{Clock, SystemClock};
 pub use core::Options;
+pub use local::{Local, abilities};
 pub use reader::Reader;
 pub use service::{Service, Stopped};

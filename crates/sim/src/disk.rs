@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use argosy_engine::Run;
 use argosy_model::{Outputs, Record, RunId};
-use argosy_store::{
-    Assembly, Commit, ListFilter, Loaded, Object, Result, RunRow, Storage,
-};
+use argosy_store::{Assembly, Commit, ListFilter, Loaded, Object, Result, RunRow, Storage};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 

@@ -62,7 +62,8 @@ impl Clock for SimClock {
 /// When the runtime cannot be made.
 #[must_use]
 pub fn simulate(plan: Plan) -> Found {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let Ok(runtime) = runtime else {
         return Found { faults: vec!["no runtime".to_owned()], ..Found::default() };
     };
@@ -80,7 +81,16 @@ async fn run(plan: Plan) -> Found {
         let last = epoch == plan.crashes;
         let fate = if random.chance(2) { Fate::Dropped } else { Fate::Kept };
         disk.crash_after((!last).then(|| (1 + random.below(12), fate)));
-        let life = live(&disk, &world, &clock, &plan, &mut random, &mut submitted, &mut acknowledged, last);
+        let life = live(
+            &disk,
+            &world,
+            &clock,
+            &plan,
+            &mut random,
+            &mut submitted,
+            &mut acknowledged,
+            last,
+        );
         tokio::select! {
             outcome = life => found.faults.extend(outcome.err()),
             () = disk.power.notified() => found.crashes += 1,
@@ -109,10 +119,12 @@ async fn live(
     let reports = world.attach();
     let options = Options { effects_first: plan.effects_first, ..Options::default() };
     let store: Arc<dyn Storage> = Arc::new(disk.clone());
-    let service = Service::start(options, store, Arc::new(world.clone()), reports, Arc::clone(clock))
-        .await
-        .map_err(|error| format!("the server does not start again: {error}"))?;
-    let share = if last { plan.runs - *submitted } else { random.below(plan.runs - *submitted + 1) };
+    let service =
+        Service::start(options, store, Arc::new(world.clone()), reports, Arc::clone(clock))
+            .await
+            .map_err(|error| format!("the server does not start again: {error}"))?;
+    let share =
+        if last { plan.runs - *submitted } else { random.below(plan.runs - *submitted + 1) };
     for _ in 0..share {
         *submitted += 1;
         let spec = workload::draw(random, *submitted);

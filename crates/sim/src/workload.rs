@@ -43,9 +43,8 @@ fn dag(random: &mut Random) -> Value {
 fn steps(random: &mut Random) -> Value {
     let groups: Vec<Value> = (0..1 + random.below(3))
         .map(|group| {
-            let calls = (0..1 + random.below(3)).map(|call| {
-                json!({"name": format!("s{group}-{call}"), "target": {"Template": 1}})
-            });
+            let calls = (0..1 + random.below(3))
+                .map(|call| json!({"name": format!("s{group}-{call}"), "target": {"Template": 1}}));
             Value::from(calls.collect::<Vec<_>>())
         })
         .collect();

@@ -94,7 +94,9 @@ impl World {
                 inside.faults.push(format!("{attempt} was started after its step had ended well"));
             }
             let others = inside.processes.iter().filter(|(id, process)| {
-                id.run == attempt.run && id.step == attempt.step && matches!(process, Process::Running)
+                id.run == attempt.run
+                    && id.step == attempt.step
+                    && matches!(process, Process::Running)
             });
             if others.count() > 0 {
                 inside.faults.push(format!("{attempt} was started beside another attempt"));

@@ -85,10 +85,7 @@ impl Assembly {
     }
 }
 
-fn restore<'p>(
-    id: RunId,
-    parts: impl IntoIterator<Item = (&'p str, &'p [u8])>,
-) -> Result<Run> {
+fn restore<'p>(id: RunId, parts: impl IntoIterator<Item = (&'p str, &'p [u8])>) -> Result<Run> {
     let (mut spec, mut head) = (None, None);
     let mut pages: BTreeMap<usize, Page> = BTreeMap::new();
     let mut items = BTreeMap::new();

@@ -44,7 +44,8 @@ struct Made {
 impl Made {
     fn new(id: u64, spec: RunSpec) -> Made {
         let (run, decision) = submit(RunId(id), spec, 1_000);
-        let turns = vec![Turn { run: RunId(id), at_ms: 1_000, cause: None, events: decision.events }];
+        let turns =
+            vec![Turn { run: RunId(id), at_ms: 1_000, cause: None, events: decision.events }];
         let mut made = Made { run, turns };
         // Long loops go on turn by turn.
         for _ in 0..10 {
@@ -140,7 +141,8 @@ async fn a_loaded_run_goes_on_as_if_it_had_not_been_lost() {
     let store = open(dir.path()).await;
     made.finish(3);
     store.commit(&made.commit()).await.unwrap();
-    let mut loaded = Made { run: store.load(0).await.unwrap().runs.remove(0).run, turns: Vec::new() };
+    let mut loaded =
+        Made { run: store.load(0).await.unwrap().runs.remove(0).run, turns: Vec::new() };
     for step in [4, 5] {
         made.finish(step);
         loaded.finish(step);
@@ -208,8 +210,14 @@ async fn lists_are_filtered_and_paged_newest_first() {
     assert_eq!(list(all.clone()).await, ["a-2", "b-1", "a-1"]);
     assert_eq!(list(ListFilter { name_prefix: "a-".into(), ..all.clone() }).await, ["a-2", "a-1"]);
     assert_eq!(list(ListFilter { before: Some(RunId(3)), limit: 1, ..all.clone() }).await, ["b-1"]);
-    assert_eq!(list(ListFilter { space: Some("x".into()), ..all.clone() }).await, Vec::<String>::new());
-    assert_eq!(list(ListFilter { phases: vec!["Failed".into()], ..all }).await, Vec::<String>::new());
+    assert_eq!(
+        list(ListFilter { space: Some("x".into()), ..all.clone() }).await,
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        list(ListFilter { phases: vec!["Failed".into()], ..all }).await,
+        Vec::<String>::new()
+    );
     let row = store.find("default", "b-1").await.unwrap().unwrap();
     assert_eq!((row.uid.as_str(), row.priority), ("uid-b-1", 3));
     assert_eq!(row.labels, [("team".to_owned(), "a".to_owned())]);
@@ -230,11 +238,19 @@ async fn objects_and_memos_are_put_found_and_deleted() {
         store.commit(&Commit { objects, at_ms: 7, ..Commit::default() }).await.unwrap();
     }
     let found = store.objects("s", "ConfigMap").await.unwrap();
-    assert_eq!((found[0].data.as_slice(), found[0].version, found[0].created_ms), (&b"two"[..], 2, 7));
+    assert_eq!(
+        (found[0].data.as_slice(), found[0].version, found[0].created_ms),
+        (&b"two"[..], 2, 7)
+    );
     store.commit(&Commit { objects: vec![change(None)], ..Commit::default() }).await.unwrap();
     assert!(store.object("s", "ConfigMap", "m").await.unwrap().is_none());
     let outputs = argosy_model::Outputs { result: Some("r".into()), ..Default::default() };
-    let memos = vec![Memo { space: "s".into(), cache: "c".into(), name: "k".into(), outputs: outputs.clone() }];
+    let memos = vec![Memo {
+        space: "s".into(),
+        cache: "c".into(),
+        name: "k".into(),
+        outputs: outputs.clone(),
+    }];
     store.commit(&Commit { memos, at_ms: 9, ..Commit::default() }).await.unwrap();
     assert_eq!(store.memo("s", "c", "k").await.unwrap(), Some((9, outputs)));
     assert_eq!(store.memo("s", "c", "other").await.unwrap(), None);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use argosy_engine::{Run, names};
-use argosy_exec::logs::{self, LogFile};
+use argosy_exec::logs::{self, Log};
 use argosy_model::{AttemptId, RunId};
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
@@ -103,7 +103,7 @@ struct Reader {
     run: RunId,
     data_dir: PathBuf,
     wanted: Wanted,
-    sources: HashMap<PathBuf, Source>,
+    sources: HashMap<(AttemptId, String, logs::Stream), Source>,
 }
 
 impl Reader {
@@ -133,7 +133,7 @@ impl Reader {
     /// New entries of all files; unfinished lines, too, when nothing follows.
     fn read(&mut self, last: bool) -> Vec<Value> {
         let files = logs::list(&self.data_dir, self.run).unwrap_or_default();
-        let mut named: Vec<(i64, String, LogFile)> = files
+        let mut named: Vec<(i64, String, Log)> = files
             .into_iter()
             .filter(|file| {
                 self.wanted.container.as_ref().is_none_or(|name| *name == file.container)
@@ -152,12 +152,13 @@ impl Reader {
         entries
     }
 
-    fn read_file(&mut self, file: &LogFile, pod: &str, last: bool) -> Vec<Value> {
-        let source = self.sources.entry(file.path.clone()).or_default();
+    fn read_file(&mut self, file: &Log, pod: &str, last: bool) -> Vec<Value> {
+        let source =
+            self.sources.entry((file.attempt, file.container.clone(), file.stream)).or_default();
         let first = source.offset == 0;
         let mut lines = Vec::new();
         loop {
-            let bytes = logs::read(&file.path, source.offset, CHUNK).unwrap_or_default();
+            let bytes = logs::read(&self.data_dir, file, source.offset, CHUNK).unwrap_or_default();
             source.offset += bytes.len() as u64;
             source.rest.extend_from_slice(&bytes);
             take_lines(&mut source.rest, last && bytes.is_empty(), &mut lines);

@@ -102,7 +102,7 @@ impl<'a> Tree<'a> {
             }
         }
         for list in children.values_mut() {
-            list.sort_by(|a, b| order(a).cmp(&order(b)));
+            list.sort_by_key(|node| started(node));
         }
         Tree { name, nodes, children, now_ms }
     }
@@ -117,7 +117,7 @@ impl<'a> Tree<'a> {
             .values()
             .filter(|node| node["boundaryID"].is_null() && node["id"].as_str() != Some(self.name));
         let mut tops: Vec<_> = tops.collect();
-        tops.sort_by(|a, b| order(a).cmp(&order(b)));
+        tops.sort_by_key(|node| started(node));
         for top in tops {
             lines.push(Line::blank());
             self.draw(top, " ", " ", &mut lines);
@@ -213,16 +213,10 @@ fn groups(nodes: &Map<String, Value>) -> HashMap<&str, &str> {
     grouped
 }
 
-fn order(node: &Value) -> (Option<i64>, u64, &str) {
-    let name = node["name"].as_str().unwrap_or_default();
-    (time::parse(node["startedAt"].as_str()), index(name), name)
-}
-
-/// The number in the last brackets of a name: `[3]`, `(12:x)`, `(1)`.
-fn index(name: &str) -> u64 {
-    let from = name.rfind(['(', '[']).map_or(name.len(), |at| at + 1);
-    let digits: String = name[from..].chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(0)
+/// Nodes are drawn in the order of their starts; those of the same second in the order in which
+/// they came to be, which is that of the object.
+fn started(node: &Value) -> Option<i64> {
+    time::parse(node["startedAt"].as_str())
 }
 
 /// Groups are not drawn, nor is a retry with one try.

@@ -78,6 +78,14 @@ impl Turn<'_> {
         self.fire_hooks(attempt.step);
     }
 
+    pub(super) fn on_note(&mut self, attempt: AttemptId, message: &str) {
+        let step = self.run.step(attempt.step);
+        let known = step.is_some_and(|step| step.message.as_deref() == Some(message));
+        if self.run.is_current(attempt) && !known {
+            self.emit(Event::StepMessage { step: attempt.step, message: message.into() });
+        }
+    }
+
     pub(super) fn on_ended(&mut self, attempt: AttemptId, end: Box<End>) {
         if !self.run.is_current(attempt) {
             return;

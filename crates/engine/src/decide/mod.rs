@@ -51,6 +51,13 @@ pub enum Input {
         /// Its end.
         end: Box<End>,
     },
+    /// A backend has something to say about an attempt while it goes on.
+    Note {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The text.
+        message: String,
+    },
     /// Time has passed, or there is more of a long turn to do.
     Wake,
     /// Somebody ends the run early.
@@ -123,6 +130,7 @@ pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
         Input::Placed { attempt, machine } => turn.on_placed(attempt, machine),
         Input::Started { attempt, at_ms } => turn.on_started(attempt, at_ms),
         Input::Ended { attempt, end } => turn.on_ended(attempt, end),
+        Input::Note { attempt, message } => turn.on_note(attempt, &message),
         Input::Wake => turn.on_wake(),
         Input::Shutdown { how, message } => turn.on_shutdown(how, message),
         Input::Suspend => turn.on_suspend(),

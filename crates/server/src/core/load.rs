@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock};
 
 use argosy_engine::pending;
-use argosy_model::{AttemptPhase, Resources, StepKey};
+use argosy_model::{AttemptId, AttemptPhase, Resources, StepKey};
 use argosy_scheduler::{MachineSpec, Scheduler};
 use argosy_store::Storage;
 use tokio::sync::{mpsc, watch};
@@ -66,12 +66,27 @@ impl Core {
             ids.push(id);
             core.adopt_run(Live::new(found.run, found.snapshot_seq, found.events_since));
         }
+        core.backend.keep_only(&core.wanted());
         let now_ms = core.clock.now_ms();
         for id in ids {
             let effects = core.runs.get(&id).map(|live| live.read(|run| pending(run, now_ms)));
             core.resume(effects.unwrap_or_default());
         }
         Ok(Loaded { core, commits })
+    }
+
+    /// Attempts that the backend may have to do with.
+    fn wanted(&self) -> BTreeSet<AttemptId> {
+        let mut wanted = BTreeSet::new();
+        for live in self.runs.values() {
+            live.read(|run| {
+                let keys = (0u32..).map(StepKey).take(run.steps.len());
+                let current = keys.filter_map(|key| run.current_attempt(key));
+                let live = current.filter(|(_, attempt)| attempt.phase != AttemptPhase::Ended);
+                wanted.extend(live.map(|(id, _)| id));
+            });
+        }
+        wanted
     }
 
     fn adopt_run(&mut self, live: Live) {

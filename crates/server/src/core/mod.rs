@@ -131,6 +131,9 @@ impl Core {
             BackendReport::Started { attempt, at_ms } => {
                 self.turn(attempt.run, Input::Started { attempt, at_ms }, None, false);
             }
+            BackendReport::Note { attempt, message } => {
+                self.turn(attempt.run, Input::Note { attempt, message }, None, false);
+            }
             BackendReport::Ended { attempt, end } => {
                 let known = self.runs.contains_key(&attempt.run);
                 self.turn(attempt.run, Input::Ended { attempt, end }, None, true);

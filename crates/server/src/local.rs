@@ -1,0 +1,143 @@
+//! The local backend, as the driver uses it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use argosy_api::argo::Kind;
+use argosy_api::http::stored_pairs;
+use argosy_engine::Rendered;
+use argosy_exec::local::{self, Level, Report};
+use argosy_exec::{Values, images::ImageTable};
+use argosy_model::attempt::Kill;
+use argosy_model::{AttemptId, Resources};
+use argosy_store::Storage;
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+
+use crate::backend::{Backend, BackendReport};
+
+/// The backend of this machine with what it tells.
+pub struct Local {
+    /// The backend.
+    pub backend: Arc<dyn Backend>,
+    /// Its reports.
+    pub reports: mpsc::UnboundedReceiver<BackendReport>,
+}
+
+impl Local {
+    /// Starts it on a data directory; `exe` is this program.
+    ///
+    /// # Errors
+    /// When the blob store or the spawner cannot be had.
+    pub async fn start(
+        data_dir: &Path,
+        exe: &Path,
+        allow_host_paths: Vec<PathBuf>,
+        store: Arc<dyn Storage>,
+    ) -> io::Result<Local> {
+        let blobs = argosy_blob::Folder::open(&data_dir.join("blobs"))?;
+        let options = local::Options {
+            data_dir: data_dir.to_owned(),
+            exe: exe.to_owned(),
+            allow_host_paths,
+            images: ImageTable::default(),
+            max_isolation: Level::PrivateRoot,
+        };
+        let values = Arc::new(StoredValues { store });
+        let (inner, told) = local::Local::start(options, Arc::new(blobs), values).await?;
+        let (reports, heard) = mpsc::unbounded_channel();
+        tokio::spawn(forward(told, reports));
+        Ok(Local { backend: Arc::new(Machine { inner }), reports: heard })
+    }
+}
+
+async fn forward(
+    mut told: mpsc::UnboundedReceiver<Report>,
+    reports: mpsc::UnboundedSender<BackendReport>,
+) {
+    while let Some(report) = told.recv().await {
+        let report = match report {
+            Report::Started { attempt, at_ms } => BackendReport::Started { attempt, at_ms },
+            Report::Ended { attempt, end } => BackendReport::Ended { attempt, end },
+            Report::Note { attempt, message } => BackendReport::Note { attempt, message },
+        };
+        if reports.send(report).is_err() {
+            return;
+        }
+    }
+}
+
+/// What isolation works on this machine, by trial; `None` when the spawner does not answer.
+///
+/// # Errors
+/// When the spawner cannot be reached.
+pub async fn abilities(data_dir: &Path, exe: &Path) -> io::Result<Option<local::Abilities>> {
+    let (spawner, mut events) =
+        local::SpawnerClient::connect(data_dir.to_owned(), exe.to_owned()).await?;
+    spawner.probe();
+    while let Some(event) = events.recv().await {
+        match event {
+            local::SpawnerEvent::Probed(abilities) => return Ok(Some(abilities)),
+            local::SpawnerEvent::Unreachable { message } => return Err(io::Error::other(message)),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// This machine.
+struct Machine {
+    inner: local::Local,
+}
+
+impl Backend for Machine {
+    fn run(&self, attempt: AttemptId, rendered: Rendered) {
+        self.inner.run(attempt, rendered.process, rendered.name, rendered.space);
+    }
+
+    fn kill(&self, attempt: AttemptId, _: Kill, grace_ms: u64) {
+        self.inner.kill(attempt, grace_ms);
+    }
+
+    fn forget(&self, attempt: AttemptId) {
+        self.inner.forget(attempt);
+    }
+
+    fn keep_only(&self, wanted: &BTreeSet<AttemptId>) {
+        self.inner.forget_all_but(wanted);
+    }
+
+    fn machines(&self) -> Vec<(String, Resources)> {
+        vec![argosy_exec::machine()]
+    }
+}
+
+/// Configuration maps and secrets from the store.
+struct StoredValues {
+    store: Arc<dyn Storage>,
+}
+
+impl StoredValues {
+    async fn pairs(&self, kind: Kind, space: &str, name: &str) -> Option<Vec<(String, Vec<u8>)>> {
+        let objects = self.store.objects(space, kind.as_str()).await.ok()?;
+        let found = objects.into_iter().find(|object| object.name == name)?;
+        let document = serde_json::from_slice(&found.data).ok()?;
+        Some(stored_pairs(kind, &document))
+    }
+}
+
+#[async_trait]
+impl Values for StoredValues {
+    async fn config_map(&self, space: &str, name: &str) -> Option<BTreeMap<String, String>> {
+        let pairs = self.pairs(Kind::ConfigMap, space, name).await?;
+        let text =
+            |(key, value): (String, Vec<u8>)| (key, String::from_utf8_lossy(&value).into_owned());
+        Some(pairs.into_iter().map(text).collect())
+    }
+
+    async fn secret(&self, space: &str, name: &str) -> Option<BTreeMap<String, Vec<u8>>> {
+        Some(self.pairs(Kind::Secret, space, name).await?.into_iter().collect())
+    }
+}
