@@ -456,3 +456,14 @@ fn a_hook_about_an_item_sees_the_item() {
     seen.sort();
     assert_eq!(seen, ["wf.a(0:x) x", "wf.a(0:x).onExit x", "wf.a(1:w) w", "wf.a(1:w).onExit w"]);
 }
+
+#[test]
+fn a_complete_loop_ends_when_its_last_item_ends_right_after_a_loss() {
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Items": ["only"]});
+    let graph = json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+    let mut world = World::of(graph, |_, _, _| None);
+    world.lose();
+    world.end("wf[0].each(0:only)", 0);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}

@@ -63,7 +63,9 @@ impl Turn<'_> {
             let call = self.run.call_of(key).cloned();
             let made = self.items_made(key);
             let Some(call) = call.filter(|_| made < items.len()) else {
+                // A loaded run does not know yet which loops are complete.
                 self.run.expanding.remove(&key);
+                self.advance_fan_out(key);
                 continue;
             };
             let until = items.len().min(made + room);
