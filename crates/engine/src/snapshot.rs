@@ -173,16 +173,27 @@ impl Run {
         self.live_attempts = self.steps.iter().filter(live).count();
     }
 
+    /// Whether a step is over with all that ends with it, as far as the steps alone tell.
+    fn has_settled(&self, key: StepKey) -> bool {
+        let step = self.at(key);
+        let must_end = |child: &StepKey| match self.at(*child).role {
+            Role::Hook(_) => true,
+            Role::Child(_) => step.kind == Kind::Task,
+            _ => false,
+        };
+        step.phase.is_terminal()
+            && self
+                .children(key)
+                .iter()
+                .filter(|child| must_end(child))
+                .all(|c| self.has_settled(*c))
+    }
+
     /// Open counts, gates and lines of one step.
     fn rebuild_counts(&mut self, key: StepKey) {
-        let is_settled = |run: &Run, child: &StepKey| {
-            let hooks =
-                run.children(*child).iter().filter(|h| matches!(run.at(**h).role, Role::Hook(_)));
-            run.at(*child).phase.is_terminal()
-                && hooks.into_iter().all(|h| run.at(*h).phase.is_terminal())
-        };
         let children = self.children(key).to_vec();
-        let unsettled: Vec<_> = children.into_iter().filter(|c| !is_settled(self, c)).collect();
+        let unsettled: Vec<_> =
+            children.into_iter().filter(|child| !self.has_settled(*child)).collect();
         let (hooks, others): (Vec<_>, Vec<_>) =
             unsettled.into_iter().partition(|c| matches!(self.at(*c).role, Role::Hook(_)));
         if let Some(frame) = self.frames.get_mut(&key) {
