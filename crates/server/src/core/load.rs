@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock};
 
-use argosy_engine::pending;
-use argosy_model::{AttemptId, AttemptPhase, Resources, StepKey};
+use argosy_engine::{needs, pending};
+use argosy_model::{AttemptId, AttemptPhase, StepKey};
 use argosy_scheduler::{MachineSpec, Scheduler};
 use argosy_store::Storage;
 use tokio::sync::{mpsc, watch};
@@ -95,7 +95,7 @@ impl Core {
             let keys = (0u32..).map(StepKey).take(run.steps.len());
             keys.filter_map(|key| run.current_attempt(key).map(|(id, at)| (id, at.clone())))
                 .filter(|(_, at)| matches!(at.phase, AttemptPhase::Placed | AttemptPhase::Running))
-                .map(|(id, at)| (id, at.machine, asked(run, id.step)))
+                .map(|(id, at)| (id, at.machine, needs(run, id).unwrap_or_default()))
                 .collect()
         });
         for (attempt, machine, asked) in placed {
@@ -106,14 +106,5 @@ impl Core {
         drop(shared);
         self.names.insert(name, id);
         self.runs.insert(id, live);
-    }
-}
-
-fn asked(run: &argosy_engine::Run, key: StepKey) -> Resources {
-    use argosy_model::graph::Body;
-    match (run.task_of(key), run.template_of(key).map(|template| &template.body)) {
-        (Some(task), _) => task.process.resources,
-        (None, Some(Body::Process(process) | Body::ContainerSet(process))) => process.resources,
-        _ => Resources::default(),
     }
 }

@@ -5,7 +5,6 @@ mod calls;
 mod io;
 mod merge;
 pub(crate) mod names;
-mod patch;
 mod process;
 mod retry;
 mod run;
