@@ -100,7 +100,11 @@ impl Core {
     pub(crate) fn commit_when_free(&mut self) {
         let lazy_due = self.lazy_since.is_some_and(|since| since.elapsed() >= super::LAZY);
         let wanted = self.batch.urgent || lazy_due || self.stopping.is_some();
-        if self.committing || !wanted || self.batch.is_empty() {
+        if self.batch.is_empty() {
+            self.lazy_since = None;
+            return;
+        }
+        if self.committing || !wanted {
             return;
         }
         self.lazy_since = None;
