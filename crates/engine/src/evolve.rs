@@ -75,6 +75,9 @@ impl Run {
                     .retain(|(name, _)| parameters.iter().all(|(new, _)| new != name));
                 outputs.parameters.extend(parameters.iter().cloned());
             }),
+            Event::Recalled { step, recall } => {
+                self.with_step(*step, |step| step.recall = Some(recall.clone()))
+            }
             Event::StepEnded { step, phase, message, outputs } => {
                 self.end_step(*step, *phase, message.as_deref(), outputs.as_deref(), at_ms)
             }
@@ -176,6 +179,7 @@ impl Run {
             outputs: None,
             attempts: Vec::new(),
             message: None,
+            recall: None,
         });
         self.index_step(key);
         Ok(())

@@ -63,6 +63,8 @@ pub struct Run {
     pub(crate) live_attempts: usize,
     /// Steps that wait for the run's parallelism, in order.
     pub(crate) throttled: VecDeque<StepKey>,
+    /// Steps whose outputs are being looked up.
+    pub(crate) recalling: BTreeSet<StepKey>,
     /// Fan-outs that are not fully expanded.
     pub(crate) expanding: BTreeSet<StepKey>,
     /// Keys of the root, the exit handler and the run's hooks.
@@ -103,6 +105,7 @@ impl Run {
             timers: BTreeSet::new(),
             live_attempts: 0,
             throttled: VecDeque::new(),
+            recalling: BTreeSet::new(),
             expanding: BTreeSet::new(),
             tops: Vec::new(),
         }

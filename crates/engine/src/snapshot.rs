@@ -156,6 +156,7 @@ impl Run {
         self.expanding.clear();
         self.tops.clear();
         self.throttled.clear();
+        self.recalling.clear();
         for key in (0u32..).map(StepKey).take(self.steps.len()) {
             self.index_step(key);
             let step = self.at(key);
@@ -216,6 +217,7 @@ impl Run {
                 | Event::DeadlineSet { step, .. }
                 | Event::StepMessage { step, .. }
                 | Event::OutputsSupplied { step, .. }
+                | Event::Recalled { step, .. }
                 | Event::StepEnded { step, .. }
                 | Event::AttemptQueued { step, .. }
                 | Event::AttemptPlaced { step, .. }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::attempt::{End, Kill};
 use crate::id::StepKey;
 use crate::phase::{Kind, Phase, Role, RunPhase, Shutdown};
-use crate::run::{Inputs, Outputs, RunSpec, TaskSpec};
+use crate::run::{Inputs, Outputs, Recall, RunSpec, TaskSpec};
 
 /// Who or what caused a turn, for the audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,6 +95,14 @@ pub enum Event {
         step: StepKey,
         /// The values.
         parameters: Vec<(Box<str>, Value)>,
+    },
+    /// The outputs of a step were looked up before it ran.
+    #[serde(rename = "recalled")]
+    Recalled {
+        /// The step.
+        step: StepKey,
+        /// Where, and whether they were there.
+        recall: Box<Recall>,
     },
     /// A step ended.
     #[serde(rename = "ended")]

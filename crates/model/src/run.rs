@@ -102,6 +102,20 @@ pub struct Step {
     /// What a person should read about it.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Box<str>>,
+    /// Where its outputs were looked up before it ran.
+    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<Box<Recall>>,
+}
+
+/// A place where the outputs of a step are kept for later ones, and whether they were there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recall {
+    /// The cache, within the space.
+    pub cache: String,
+    /// The key in it.
+    pub key: String,
+    /// Whether outputs were there and taken.
+    pub hit: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]

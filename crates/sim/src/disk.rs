@@ -27,6 +27,7 @@ struct Kept {
     parts: BTreeMap<(RunId, String), Vec<u8>>,
     archived: BTreeSet<RunId>,
     commits: u64,
+    memos: BTreeMap<[String; 3], (i64, Outputs)>,
 }
 
 /// What is on the disk. Survives every crash.
@@ -86,6 +87,10 @@ impl Kept {
         for archived in &commit.archived {
             self.archived.insert(archived.run);
             self.parts.retain(|(run, _), _| *run != archived.run);
+        }
+        for memo in &commit.memos {
+            let at = [memo.space.clone(), memo.cache.clone(), memo.name.clone()];
+            self.memos.insert(at, (commit.at_ms, memo.outputs.clone()));
         }
         for run in &commit.deleted {
             self.rows.remove(run);
@@ -151,7 +156,8 @@ impl Storage for Disk {
         Ok(Vec::new())
     }
 
-    async fn memo(&self, _: &str, _: &str, _: &str) -> Result<Option<(i64, Outputs)>> {
-        Ok(None)
+    async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>> {
+        let at = [space, cache, name].map(str::to_owned);
+        Ok(self.with(|kept| kept.memos.get(&at).cloned()))
     }
 }

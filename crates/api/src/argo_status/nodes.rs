@@ -115,6 +115,10 @@ impl Nodes<'_> {
         if let Some(outputs) = outputs::outputs(step.outputs.as_deref()) {
             node.insert("outputs".into(), outputs);
         }
+        if let Some(recall) = &step.recall {
+            let status = json!({"hit": recall.hit, "key": recall.key, "cacheName": recall.cache});
+            node.insert("memoizationStatus".into(), status);
+        }
         if matches!(step.role, Role::Hook(_) | Role::RunHook(_) | Role::Exit) {
             node.insert("nodeFlag".into(), json!({"hooked": true}));
         }

@@ -5,6 +5,7 @@ mod call;
 mod dag;
 mod dynamic;
 mod fanout;
+mod guards;
 mod hooks;
 mod leaf;
 mod outputs;
@@ -17,7 +18,9 @@ mod turn;
 use std::sync::Arc;
 
 use argosy_model::attempt::End;
-use argosy_model::{AttemptId, Effect, Event, RunId, RunSpec, Shutdown, StepKey, TaskSpec};
+use argosy_model::{
+    AttemptId, Effect, Event, Outputs, RunId, RunSpec, Shutdown, StepKey, TaskSpec,
+};
 use serde_json::Value;
 
 use crate::run::Run;
@@ -57,6 +60,15 @@ pub enum Input {
         attempt: AttemptId,
         /// The text.
         message: String,
+    },
+    /// The outputs of a step have been looked up.
+    Recalled {
+        /// The step.
+        step: StepKey,
+        /// Where, as the effect said it: cache and key.
+        at: (String, String),
+        /// What was there, with the time (Unix ms) at which it was kept.
+        found: Option<(i64, Box<Outputs>)>,
     },
     /// Time has passed, or there is more of a long turn to do.
     Wake,
@@ -131,6 +143,7 @@ pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
         Input::Started { attempt, at_ms } => turn.on_started(attempt, at_ms),
         Input::Ended { attempt, end } => turn.on_ended(attempt, end),
         Input::Note { attempt, message } => turn.on_note(attempt, &message),
+        Input::Recalled { step, at, found } => turn.on_recalled(step, at, found),
         Input::Wake => turn.on_wake(),
         Input::Shutdown { how, message } => turn.on_shutdown(how, message),
         Input::Suspend => turn.on_suspend(),

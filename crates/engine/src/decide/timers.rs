@@ -107,7 +107,7 @@ impl Turn<'_> {
 }
 
 /// A duration (or a number of seconds) in ms.
-fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
+pub(super) fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
     let text = render_text(view, text).map_err(|error| error.to_string())?;
     let nanos = go::duration::parse_or_seconds(text.trim()).map_err(|error| error.to_string())?;
     Ok((nanos / 1_000_000).max(0))

@@ -125,6 +125,7 @@ impl<'a> Turn<'a> {
             message: message.filter(|text| !text.is_empty()).map(String::into_boxed_str),
             outputs: outputs.filter(|outputs| !outputs.is_empty()).map(Box::new),
         });
+        self.remember(key);
         self.end_children(key);
         self.fire_hooks(key);
         if self.run.frames.get(&key).is_none_or(|frame| frame.open_hooks == 0) {

@@ -26,6 +26,10 @@ pub struct World {
     /// Most attempts alive at once.
     pub most_alive: usize,
     pub turns: Vec<Turn>,
+    /// Every order, in order.
+    pub told: Vec<Effect>,
+    /// What is found under every key of every cache.
+    kept: Option<(i64, Box<Outputs>)>,
     alive: Vec<AttemptId>,
     answer: Answer,
     crash: bool,
@@ -82,6 +86,17 @@ impl World {
         world
     }
 
+    /// The same, with something in every cache.
+    pub fn with_cache(
+        value: Value,
+        kept: Option<(i64, Box<Outputs>)>,
+        answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
+    ) -> World {
+        let mut world = World::begin(Plan::Graph(Box::new(graph(value))), answer, false, kept);
+        world.settle();
+        world
+    }
+
     pub fn of_task(
         task: TaskSpec,
         answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
@@ -106,6 +121,15 @@ impl World {
         answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
         crash: bool,
     ) -> World {
+        World::begin(plan, answer, crash, None)
+    }
+
+    fn begin(
+        plan: Plan,
+        answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
+        crash: bool,
+        kept: Option<(i64, Box<Outputs>)>,
+    ) -> World {
         let (run, decision) = submit(RunId(1), spec(plan), 1_000);
         let mut world = World {
             run,
@@ -113,6 +137,8 @@ impl World {
             started: Vec::new(),
             most_alive: 0,
             turns: Vec::new(),
+            told: Vec::new(),
+            kept,
             alive: Vec::new(),
             answer: Box::new(answer),
             crash,
@@ -181,6 +207,7 @@ impl World {
     fn take(&mut self, decision: Decision) {
         let Decision { events, mut effects } = decision;
         let something = !events.is_empty();
+        self.told.extend(effects.iter().cloned());
         if something {
             self.turns.push(Turn { run: self.run.id, at_ms: self.now_ms, cause: None, events });
             self.check_replay();
@@ -225,6 +252,10 @@ impl World {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
+            Effect::Recall { step, cache, key, .. } => {
+                let found = self.kept.clone();
+                self.inputs.push_back(Input::Recalled { step, at: (cache, key), found });
+            }
             Effect::Enqueue(job) => {
                 let input = Input::Placed { attempt: job.attempt, machine: 0 };
                 if job.not_before_ms > self.now_ms {
@@ -251,7 +282,7 @@ impl World {
             }
             Effect::WakeAt(_, at) if at <= self.now_ms => self.inputs.push_back(Input::Wake),
             Effect::WakeAt(_, at) => self.later.push((at, Input::Wake)),
-            Effect::Archive(_) => {}
+            Effect::Remember(..) | Effect::Archive(_) => {}
         }
     }
 

@@ -27,7 +27,11 @@ impl Core {
                         self.batch.ended.push((run, std::sync::Arc::clone(&live.run)));
                     }
                 }
-                Effect::Start(_) | Effect::Kill(..) => self.batch.effects.push(effect),
+                Effect::Remember(run, step) => self.remember(run, step),
+                // A cache shows what is durable.
+                Effect::Recall { .. } | Effect::Start(_) | Effect::Kill(..) => {
+                    self.batch.effects.push(effect);
+                }
             }
         }
     }
@@ -50,7 +54,11 @@ impl Core {
                     self.backend.kill(attempt, why, grace_ms);
                 }
                 Effect::Withdraw(attempt) => self.backend.forget(attempt),
-                Effect::Enqueue(_) | Effect::WakeAt(..) | Effect::Archive(_) => {}
+                Effect::Recall { run, step, cache, key } => self.recall(run, step, cache, key),
+                Effect::Enqueue(_)
+                | Effect::WakeAt(..)
+                | Effect::Remember(..)
+                | Effect::Archive(_) => {}
             }
         }
     }

@@ -10,14 +10,16 @@ use argosy_store::Storage;
 use tokio::sync::{mpsc, watch};
 
 use super::runs::{Live, SharedRun};
-use super::{Batch, Committed, Core, Options};
+use super::{Batch, Committed, Core, Fetched, Options};
 use crate::backend::Backend;
 use crate::clock::Clock;
 
-/// A loop that is ready to run, with the receiving end of its commits.
+/// A loop that is ready to run, with the receiving ends of its commits and of what is
+/// read beside it.
 pub(crate) struct Loaded {
     pub(crate) core: Core,
     pub(crate) commits: mpsc::UnboundedReceiver<Committed>,
+    pub(crate) found: mpsc::UnboundedReceiver<Fetched>,
 }
 
 impl Core {
@@ -32,6 +34,7 @@ impl Core {
     ) -> argosy_store::Result<Loaded> {
         let stored = store.load(clock.now_ms()).await?;
         let (committed, commits) = mpsc::unbounded_channel();
+        let (fetched, found) = mpsc::unbounded_channel();
         let machines = backend.machines().into_iter().map(|(name, capacity)| MachineSpec {
             name,
             capacity,
@@ -52,6 +55,7 @@ impl Core {
             batch: Batch::default(),
             committing: false,
             committed,
+            fetched,
             wakes: BTreeSet::new(),
             lazy_since: None,
             log_from: stored.seq,
@@ -72,7 +76,7 @@ impl Core {
             let effects = core.runs.get(&id).map(|live| live.read(|run| pending(run, now_ms)));
             core.resume(effects.unwrap_or_default());
         }
-        Ok(Loaded { core, commits })
+        Ok(Loaded { core, commits, found })
     }
 
     /// Attempts that the backend may have to do with.

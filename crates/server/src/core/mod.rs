@@ -3,6 +3,7 @@
 mod batch;
 mod carry;
 mod load;
+mod recall;
 mod requests;
 mod runs;
 
@@ -56,6 +57,13 @@ pub(crate) struct Committed {
     pub(crate) batch: Batch,
 }
 
+/// What was read beside the loop.
+#[derive(Debug)]
+pub(crate) enum Fetched {
+    /// An input for a run.
+    Input(RunId, Input),
+}
+
 /// The state of the loop.
 pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
@@ -71,6 +79,7 @@ pub(crate) struct Core {
     pub(crate) batch: Batch,
     pub(crate) committing: bool,
     pub(crate) committed: mpsc::UnboundedSender<Committed>,
+    pub(crate) fetched: mpsc::UnboundedSender<Fetched>,
     pub(crate) wakes: BTreeSet<(i64, RunId)>,
     pub(crate) lazy_since: Option<Instant>,
     pub(crate) log_from: u64,
@@ -88,6 +97,7 @@ impl Core {
         mut requests: mpsc::Receiver<Request>,
         mut reports: mpsc::UnboundedReceiver<BackendReport>,
         mut commits: mpsc::UnboundedReceiver<Committed>,
+        mut fetched: mpsc::UnboundedReceiver<Fetched>,
     ) {
         let mut inbox = Vec::new();
         let mut told = Vec::new();
@@ -96,6 +106,7 @@ impl Core {
             tokio::select! {
                 biased;
                 Some(done) = commits.recv() => self.on_committed(done),
+                Some(found) = fetched.recv() => self.on_fetched(found),
                 count = reports.recv_many(&mut told, 4_096) => {
                     if count == 0 { return; }
                     told.drain(..).for_each(|report| self.on_report(report));
@@ -124,6 +135,14 @@ impl Core {
         let lazy = self.lazy_since.filter(|_| !self.committing);
         let lazy = lazy.map(|since| (since + LAZY).saturating_duration_since(Instant::now()));
         [timed, lazy].into_iter().flatten().min().unwrap_or(Duration::from_secs(3_600))
+    }
+
+    fn on_fetched(&mut self, found: Fetched) {
+        match found {
+            Fetched::Input(run, input) => {
+                self.turn(run, input, None, true);
+            }
+        }
     }
 
     fn on_report(&mut self, report: BackendReport) {
