@@ -6,8 +6,8 @@ use std::sync::Arc;
 use argosy_model::graph::{Body, Call, Graph, Template};
 use argosy_model::run::Plan;
 use argosy_model::{
-    Artifact, AttemptId, AttemptPhase, Kind, Phase, Role, RunId, RunPhase, RunSpec, Shutdown, Step,
-    StepKey, TaskSpec,
+    Artifact, AttemptId, AttemptPhase, Holding, Kind, Phase, Role, RunId, RunPhase, RunSpec,
+    Shutdown, Step, StepKey, TaskSpec,
 };
 use serde_json::Value;
 
@@ -34,6 +34,8 @@ pub struct Run {
     pub global_artifacts: BTreeMap<Box<str>, Artifact>,
     /// Labels as they are now.
     pub labels: Vec<(String, String)>,
+    /// Locks that are held or waited for, by step; `StepKey::NONE` for the run's own.
+    pub locks: BTreeMap<StepKey, Holding>,
     /// Its phase.
     pub phase: RunPhase,
     /// What a person should read about it.
@@ -90,6 +92,7 @@ impl Run {
             globals: BTreeMap::new(),
             global_artifacts: BTreeMap::new(),
             labels,
+            locks: BTreeMap::new(),
             phase: RunPhase::Running,
             message: String::new(),
             accepted_ms,

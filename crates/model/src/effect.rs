@@ -18,6 +18,11 @@ pub enum Effect {
     Kill(AttemptId, Kill),
     /// Come back with `Wake` at this time (Unix ms), or earlier.
     WakeAt(RunId, i64),
+    /// Give a step (or, with no step, the run) its locks once they are free, and come back with
+    /// `LocksGiven`; tell it before if it has to wait.
+    Acquire(RunId, StepKey),
+    /// Take the locks of a step or a run back, or out of the queue.
+    Release(RunId, StepKey),
     /// Look the outputs of a step up, and come back with `Recalled`.
     Recall {
         /// The run.

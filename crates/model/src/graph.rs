@@ -445,8 +445,8 @@ pub struct Memo {
     pub max_age: Option<Text>,
 }
 
-/// A lock.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A lock of a space.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Lock {
     /// One holder.
     Mutex {

@@ -5,10 +5,11 @@ mod call;
 mod dag;
 mod dynamic;
 mod fanout;
-mod guards;
 mod hooks;
 mod leaf;
+mod locks;
 mod outputs;
+mod recall;
 mod retry;
 mod shutdown;
 mod steps;
@@ -18,6 +19,7 @@ mod turn;
 use std::sync::Arc;
 
 use argosy_model::attempt::End;
+use argosy_model::graph::Lock;
 use argosy_model::{
     AttemptId, Effect, Event, Outputs, RunId, RunSpec, Shutdown, StepKey, TaskSpec,
 };
@@ -59,6 +61,27 @@ pub enum Input {
         /// The attempt.
         attempt: AttemptId,
         /// The text.
+        message: String,
+    },
+    /// A step (or, with no step, the run) has been given the locks that it asked for.
+    LocksGiven {
+        /// The step.
+        step: StepKey,
+    },
+    /// It has to wait for them.
+    LocksKept {
+        /// The step.
+        step: StepKey,
+        /// The first that is not free.
+        lock: Lock,
+        /// The same for a person.
+        message: String,
+    },
+    /// It cannot have them.
+    LocksRefused {
+        /// The step.
+        step: StepKey,
+        /// Why.
         message: String,
     },
     /// The outputs of a step have been looked up.
@@ -143,6 +166,9 @@ pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
         Input::Started { attempt, at_ms } => turn.on_started(attempt, at_ms),
         Input::Ended { attempt, end } => turn.on_ended(attempt, end),
         Input::Note { attempt, message } => turn.on_note(attempt, &message),
+        Input::LocksGiven { step } => turn.on_locks_given(step),
+        Input::LocksKept { step, lock, message } => turn.on_locks_kept(step, lock, &message),
+        Input::LocksRefused { step, message } => turn.on_locks_refused(step, message),
         Input::Recalled { step, at, found } => turn.on_recalled(step, at, found),
         Input::Wake => turn.on_wake(),
         Input::Shutdown { how, message } => turn.on_shutdown(how, message),

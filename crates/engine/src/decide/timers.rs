@@ -16,6 +16,9 @@ impl Turn<'_> {
     pub(super) fn on_wake(&mut self) {
         if self.run.run_deadline_ms().is_some_and(|at| at <= self.now_ms) {
             self.emit(Event::DeadlinePassed);
+            if self.run.steps.is_empty() {
+                return self.end_unstarted();
+            }
             self.end_all(Kill::RunDeadline, "Step exceeded its deadline", true);
         }
         while let Some((at_ms, key)) = self.run.timers.first().copied() {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use argosy_model::event::StepSeed;
+use argosy_model::graph::Graph;
 use argosy_model::run::Plan;
 use argosy_model::{
     Effect, Event, Inputs, Kind, Outputs, Phase, Role, RunPhase, Shutdown, StepKey,
@@ -119,6 +120,7 @@ impl<'a> Turn<'a> {
         if self.run.at(key).phase.is_terminal() {
             return;
         }
+        self.release(key);
         self.emit(Event::StepEnded {
             step: key,
             phase,
@@ -147,10 +149,16 @@ impl<'a> Turn<'a> {
                     self.emit(Event::RunSuspended);
                     return;
                 }
-                self.fire_run_hooks();
-                self.make_root(graph);
+                if self.has_run_locks(graph) {
+                    self.begin_main(graph);
+                }
             }
         }
+    }
+
+    pub(super) fn begin_main(&mut self, graph: &Graph) {
+        self.fire_run_hooks();
+        self.make_root(graph);
     }
 
     /// A step is over, hooks and all: its parent goes on, and then whoever waited for its place
@@ -249,6 +257,8 @@ impl<'a> Turn<'a> {
             phase = if exit.phase == Phase::Failed { RunPhase::Failed } else { RunPhase::Error };
             message = exit.message.as_deref().unwrap_or_default().to_owned();
         }
+        let locks: Vec<StepKey> = self.run.locks.keys().copied().collect();
+        locks.into_iter().for_each(|key| self.release(key));
         self.emit(Event::RunEnded { phase, message });
         self.effect(Effect::Archive(self.run.id));
     }

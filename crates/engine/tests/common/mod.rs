@@ -28,6 +28,8 @@ pub struct World {
     pub turns: Vec<Turn>,
     /// Every order, in order.
     pub told: Vec<Effect>,
+    /// Whether all locks are somebody else's.
+    pub locked: bool,
     /// What is found under every key of every cache.
     kept: Option<(i64, Box<Outputs>)>,
     alive: Vec<AttemptId>,
@@ -138,6 +140,7 @@ impl World {
             most_alive: 0,
             turns: Vec::new(),
             told: Vec::new(),
+            locked: false,
             kept,
             alive: Vec::new(),
             answer: Box::new(answer),
@@ -168,7 +171,7 @@ impl World {
     /// Everything that can happen without a word from outside.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {
-            if let Some(input) = self.inputs.pop_front() {
+            if let Some(input) = self.next() {
                 self.input(input);
                 continue;
             }
@@ -183,11 +186,18 @@ impl World {
         panic!("the run does not come to rest");
     }
 
+    /// What happens next; nobody is given locks that are somebody else's.
+    fn next(&mut self) -> Option<Input> {
+        let locked = self.locked;
+        self.inputs.retain(|input| !locked || !matches!(input, Input::LocksGiven { .. }));
+        self.inputs.pop_front()
+    }
+
     /// Lets what is due until `ms` after now happen.
     pub fn pass(&mut self, ms: i64) {
         let until = self.now_ms + ms;
         loop {
-            if let Some(input) = self.inputs.pop_front() {
+            if let Some(input) = self.next() {
                 self.input(input);
                 continue;
             }
@@ -217,6 +227,9 @@ impl World {
             self.run = snapshot;
             effects = pending(&self.run, self.now_ms);
             self.inputs.clear();
+            // Whoever knows of all locks learns of them from the runs.
+            let waiting = self.run.locks.iter().filter(|(_, holding)| !holding.taken);
+            self.inputs.extend(waiting.map(|(step, _)| Input::LocksGiven { step: *step }));
             self.later.retain(|(_, input)| matches!(input, Input::Ended { .. }));
         }
         effects.into_iter().for_each(|effect| self.carry_out(effect));
@@ -282,7 +295,13 @@ impl World {
             }
             Effect::WakeAt(_, at) if at <= self.now_ms => self.inputs.push_back(Input::Wake),
             Effect::WakeAt(_, at) => self.later.push((at, Input::Wake)),
-            Effect::Remember(..) | Effect::Archive(_) => {}
+            Effect::Acquire(_, step) if !self.locked => {
+                self.inputs.push_back(Input::LocksGiven { step });
+            }
+            Effect::Acquire(..)
+            | Effect::Release(..)
+            | Effect::Remember(..)
+            | Effect::Archive(_) => {}
         }
     }
 

@@ -27,6 +27,8 @@ impl Core {
                         self.batch.ended.push((run, std::sync::Arc::clone(&live.run)));
                     }
                 }
+                Effect::Acquire(run, step) => self.acquire(run, step),
+                Effect::Release(run, step) => self.release(run, step),
                 Effect::Remember(run, step) => self.remember(run, step),
                 // A cache shows what is durable.
                 Effect::Recall { .. } | Effect::Start(_) | Effect::Kill(..) => {
@@ -57,6 +59,8 @@ impl Core {
                 Effect::Recall { run, step, cache, key } => self.recall(run, step, cache, key),
                 Effect::Enqueue(_)
                 | Effect::WakeAt(..)
+                | Effect::Acquire(..)
+                | Effect::Release(..)
                 | Effect::Remember(..)
                 | Effect::Archive(_) => {}
             }

@@ -9,6 +9,7 @@ use argosy_scheduler::{MachineSpec, Scheduler};
 use argosy_store::Storage;
 use tokio::sync::{mpsc, watch};
 
+use super::locks::Locks;
 use super::runs::{Live, SharedRun};
 use super::{Batch, Committed, Core, Fetched, Options};
 use crate::backend::Backend;
@@ -55,6 +56,7 @@ impl Core {
             batch: Batch::default(),
             committing: false,
             committed,
+            locks: Locks::default(),
             fetched,
             wakes: BTreeSet::new(),
             lazy_since: None,
@@ -70,6 +72,8 @@ impl Core {
             ids.push(id);
             core.adopt_run(Live::new(found.run, found.snapshot_seq, found.events_since));
         }
+        ids.iter().for_each(|id| core.adopt_locks(*id));
+        core.give_free_locks();
         core.backend.keep_only(&core.wanted());
         let now_ms = core.clock.now_ms();
         for id in ids {

@@ -3,6 +3,7 @@
 mod batch;
 mod carry;
 mod load;
+mod locks;
 mod recall;
 mod requests;
 mod runs;
@@ -62,6 +63,8 @@ pub(crate) struct Committed {
 pub(crate) enum Fetched {
     /// An input for a run.
     Input(RunId, Input),
+    /// What a configuration map holds: space, name, document.
+    Map(String, String, Option<Vec<u8>>),
 }
 
 /// The state of the loop.
@@ -79,6 +82,7 @@ pub(crate) struct Core {
     pub(crate) batch: Batch,
     pub(crate) committing: bool,
     pub(crate) committed: mpsc::UnboundedSender<Committed>,
+    pub(crate) locks: locks::Locks,
     pub(crate) fetched: mpsc::UnboundedSender<Fetched>,
     pub(crate) wakes: BTreeSet<(i64, RunId)>,
     pub(crate) lazy_since: Option<Instant>,
@@ -118,6 +122,7 @@ impl Core {
                 () = tokio::time::sleep(sleep) => {}
             }
             self.wake_due();
+            self.tell_of_locks();
             self.place();
             self.commit_when_free();
             if self.is_stopped() {
@@ -128,6 +133,9 @@ impl Core {
 
     /// How long nothing has to be done if nothing happens.
     fn sleep(&self) -> Duration {
+        if self.locks.has_news() {
+            return Duration::ZERO;
+        }
         let now = self.clock.now_ms();
         let wake = self.wakes.first().map(|(at, _)| *at);
         let next = [wake, self.scheduler.next_wake_ms()].into_iter().flatten().min();
@@ -142,6 +150,7 @@ impl Core {
             Fetched::Input(run, input) => {
                 self.turn(run, input, None, true);
             }
+            Fetched::Map(space, name, data) => self.on_map_read(space, name, data.as_deref()),
         }
     }
 

@@ -3,6 +3,7 @@
 mod build;
 mod calls;
 mod io;
+mod locks;
 mod merge;
 pub(crate) mod names;
 mod process;

@@ -1,5 +1,4 @@
-//! What stands between a step whose turn has come and its work: outputs of an earlier step that
-//! take the place of its own (argo-workflows `workflow/controller/operator.go` `executeTemplate`,
+//! Whether outputs of an earlier step take the place of a step's own work (argo-workflows `workflow/controller/operator.go` `executeTemplate`,
 //! `workflow/controller/cache/configmap_cache.go`).
 
 use std::sync::Arc;
@@ -15,7 +14,11 @@ use crate::scope::View;
 
 /// The template of a step, where the step is what a call of it came to. A loop is many of them,
 /// a try a part of one.
-fn guarded<'s>(run: &crate::Run, spec: &'s RunSpec, key: StepKey) -> Option<&'s Template> {
+pub(super) fn guarded<'s>(
+    run: &crate::Run,
+    spec: &'s RunSpec,
+    key: StepKey,
+) -> Option<&'s Template> {
     let step = run.step(key)?;
     let whole = match step.kind {
         Kind::Process | Kind::ContainerSet | Kind::Suspend | Kind::Retry => true,
@@ -46,7 +49,7 @@ impl Turn<'_> {
         false
     }
 
-    fn step_view(&self, key: StepKey) -> View<'_> {
+    pub(super) fn step_view(&self, key: StepKey) -> View<'_> {
         self.view(key).with_item(self.run.item_of(key))
     }
 
