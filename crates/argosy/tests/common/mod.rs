@@ -11,6 +11,8 @@ use serde_json::Value;
 /// A data directory, and a folder that processes may write to.
 pub struct Place {
     pub root: tempfile::TempDir,
+    /// Whether its servers act before they have written.
+    pub broken: bool,
 }
 
 /// What a command came to.
@@ -39,7 +41,7 @@ impl Place {
     pub fn new() -> Place {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("marks")).unwrap();
-        Place { root }
+        Place { root, broken: false }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -74,8 +76,8 @@ impl Place {
         let marks = self.marks();
         let mut command = self.command(&["up", "--listen", "127.0.0.1:0", "--allow-host-path"]);
         command.arg(&marks).stdout(Stdio::piped()).stderr(Stdio::null());
-        if let Some(broken) = std::env::var_os("ARGOSY_TEST_EFFECTS_FIRST") {
-            command.env("ARGOSY_TEST_EFFECTS_FIRST", broken);
+        if self.broken {
+            command.env("ARGOSY_TEST_EFFECTS_FIRST", "1");
         }
         if let Some((point, number)) = kill {
             command.env("ARGOSY_TEST_KILL", format!("{point}:{number}"));

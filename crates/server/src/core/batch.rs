@@ -118,7 +118,12 @@ impl Core {
         self.committing = true;
         let (store, done) = (Arc::clone(&self.store), self.committed.clone());
         let trouble = self.trouble.clone();
+        let broken = self.effects_first();
         tokio::spawn(async move {
+            if broken {
+                // Time for the effects to be seen before the server dies.
+                tokio::time::sleep(RETRY).await;
+            }
             hooks::pass(Point::BeforeCommit);
             let seq = finish(commit, &batch.ended, &*store, &trouble).await;
             // The loop is gone only when the process is stopping.
