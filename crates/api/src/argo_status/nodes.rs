@@ -8,7 +8,7 @@ use argosy_engine::{Run, names};
 use argosy_model::{Attempt, AttemptPhase, End, Exit, Kind, Outputs, Phase, Role, Step, StepKey};
 use serde_json::{Map, Value, json};
 
-use super::{outputs, time};
+use super::{locks, outputs, time};
 
 /// All nodes by id.
 #[must_use]
@@ -114,6 +114,9 @@ impl Nodes<'_> {
         }
         if let Some(outputs) = outputs::outputs(step.outputs.as_deref()) {
             node.insert("outputs".into(), outputs);
+        }
+        if let Some(status) = locks::of_node(self.run, key) {
+            node.insert("synchronizationStatus".into(), status);
         }
         if let Some(recall) = &step.recall {
             let status = json!({"hit": recall.hit, "key": recall.key, "cacheName": recall.cache});
