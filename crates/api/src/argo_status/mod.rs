@@ -3,6 +3,7 @@
 //! Names and ids of nodes are what the clients compute again (`argosy_engine::names`). The source
 //! of the shapes is argo-workflows `pkg/apis/workflow/v1alpha1/workflow_types.go`.
 
+mod containers;
 mod locks;
 mod nodes;
 mod outputs;
