@@ -99,6 +99,29 @@ pub(crate) enum ConfigCommand {
     Show,
 }
 
+/// What processes may see of this machine.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Machine {
+    /// A folder below which manifests may name paths of this machine; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) allow_host_path: Vec<PathBuf>,
+    /// The most that processes are kept apart; less where the machine refuses
+    #[arg(long, value_enum, default_value_t = Isolation::PrivateRoot)]
+    pub(crate) isolation: Isolation,
+}
+
+/// How far processes are kept apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Isolation {
+    /// Not at all
+    None,
+    /// A /tmp and process numbers of their own
+    PrivateTmp,
+    /// A root of their own where a step needs one
+    #[default]
+    PrivateRoot,
+}
+
 /// What a run is given.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Given {
@@ -135,9 +158,8 @@ pub(crate) struct RunArgs {
     /// Print what the steps print
     #[arg(long)]
     pub(crate) log: bool,
-    /// A folder below which manifests may name paths of this machine; may be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) allow_host_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
 }
 
 #[derive(Debug, Args)]
@@ -145,9 +167,8 @@ pub(crate) struct UpArgs {
     /// Where to serve; may be repeated [default: 127.0.0.1:2746]
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// A folder below which manifests may name paths of this machine; may be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) allow_host_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
 }
 
 #[derive(Debug, Args)]
@@ -230,7 +251,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, default_value = "")]
     pub(crate) node_field_selector: String,
     /// A value for a suspended step that waits for it; may be repeated
-    #[arg(short, long = "output-parameter", value_name = "NAME=VALUE")]
+    #[arg(long = "output-parameter", value_name = "NAME=VALUE")]
     pub(crate) output_parameters: Vec<String>,
 }
 
@@ -275,4 +296,14 @@ pub(crate) struct LintArgs {
     /// Look up nothing on the server
     #[arg(long)]
     pub(crate) offline: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn no_two_flags_of_a_command_are_the_same() {
+        super::Cli::command().debug_assert();
+    }
 }

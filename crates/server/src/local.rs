@@ -18,6 +18,15 @@ use tokio::sync::mpsc;
 
 use crate::backend::{Backend, BackendReport};
 
+/// What processes may see of this machine.
+#[derive(Clone, Debug)]
+pub struct MachineOptions {
+    /// Folders below which manifests may name paths.
+    pub allow_host_paths: Vec<PathBuf>,
+    /// The most that processes are kept apart.
+    pub max_isolation: Level,
+}
+
 /// The backend of this machine with what it tells.
 pub struct Local {
     /// The backend.
@@ -34,7 +43,7 @@ impl Local {
     pub async fn start(
         data_dir: &Path,
         exe: &Path,
-        allow_host_paths: Vec<PathBuf>,
+        machine: MachineOptions,
         store: Arc<dyn Storage>,
     ) -> io::Result<Local> {
         let blobs: Arc<dyn argosy_blob::Store> =
@@ -42,9 +51,9 @@ impl Local {
         let options = local::Options {
             data_dir: data_dir.to_owned(),
             exe: exe.to_owned(),
-            allow_host_paths,
+            allow_host_paths: machine.allow_host_paths,
             images: ImageTable::default(),
-            max_isolation: Level::PrivateRoot,
+            max_isolation: machine.max_isolation,
         };
         let values = Arc::new(StoredValues { store });
         let (inner, told) = local::Local::start(options, Arc::clone(&blobs), values).await?;

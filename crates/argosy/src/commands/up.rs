@@ -20,8 +20,7 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
     for address in listen {
         listeners.push(bind(address).await?);
     }
-    let allowed = [&context.config.allow_host_path[..], &args.allow_host_path].concat();
-    let embedded = Embedded::start(&context.config.data, allowed).await?;
+    let embedded = Embedded::start(&context.config, &args.machine).await?;
     let addresses: Vec<SocketAddr> =
         listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     embed::announce(&context.config.data, &addresses)?;
