@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use argosy_model::{
-    Artifact, Event, Kind, Role, RunId, RunPhase, RunSpec, Shutdown, Step, StepKey, TaskSpec,
+    Artifact, Event, Holding, Kind, Role, RunId, RunPhase, RunSpec, Shutdown, Step, StepKey,
+    TaskSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,6 +36,9 @@ pub struct Head {
     /// Labels.
     #[serde(default)]
     pub labels: Vec<(String, String)>,
+    /// Locks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub locks: BTreeMap<StepKey, Holding>,
     /// Phase.
     pub phase: RunPhase,
     /// Message.
@@ -83,6 +87,7 @@ impl Run {
             globals: self.globals.clone(),
             global_artifacts: self.global_artifacts.clone(),
             labels: self.labels.clone(),
+            locks: self.locks.clone(),
             phase: self.phase,
             message: self.message.clone(),
             accepted_ms: self.accepted_ms,
@@ -118,6 +123,7 @@ impl Run {
         run.globals = head.globals;
         run.global_artifacts = head.global_artifacts;
         run.labels = head.labels;
+        run.locks = head.locks;
         run.phase = head.phase;
         run.message = head.message;
         run.ended_ms = head.ended_ms;
@@ -156,6 +162,7 @@ impl Run {
         self.expanding.clear();
         self.tops.clear();
         self.throttled.clear();
+        self.recalling.clear();
         for key in (0u32..).map(StepKey).take(self.steps.len()) {
             self.index_step(key);
             let step = self.at(key);
@@ -227,6 +234,9 @@ impl Run {
                 | Event::DeadlineSet { step, .. }
                 | Event::StepMessage { step, .. }
                 | Event::OutputsSupplied { step, .. }
+                | Event::Recalled { step, .. }
+                | Event::LocksAwaited { step, .. }
+                | Event::LocksTaken { step, .. }
                 | Event::StepEnded { step, .. }
                 | Event::AttemptQueued { step, .. }
                 | Event::AttemptPlaced { step, .. }
@@ -235,6 +245,9 @@ impl Run {
                 | Event::AttemptEnded { step, .. } => *step,
                 _ => continue,
             };
+            if key.is_none() {
+                continue;
+            }
             let page = page_of(key);
             if pages.last() != Some(&page) && !pages.contains(&page) {
                 pages.push(page);

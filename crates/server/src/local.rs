@@ -11,7 +11,7 @@ use argosy_engine::Rendered;
 use argosy_exec::local::{self, Level, Report};
 use argosy_exec::{Values, images::ImageTable};
 use argosy_model::attempt::Kill;
-use argosy_model::{AttemptId, Resources};
+use argosy_model::{Artifact, AttemptId, Location, Resources};
 use argosy_store::Storage;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
@@ -46,7 +46,8 @@ impl Local {
         machine: MachineOptions,
         store: Arc<dyn Storage>,
     ) -> io::Result<Local> {
-        let blobs = argosy_blob::Folder::open(&data_dir.join("blobs"))?;
+        let blobs: Arc<dyn argosy_blob::Store> =
+            Arc::new(argosy_blob::Folder::open(&data_dir.join("blobs"))?);
         let options = local::Options {
             data_dir: data_dir.to_owned(),
             exe: exe.to_owned(),
@@ -55,10 +56,10 @@ impl Local {
             max_isolation: machine.max_isolation,
         };
         let values = Arc::new(StoredValues { store });
-        let (inner, told) = local::Local::start(options, Arc::new(blobs), values).await?;
+        let (inner, told) = local::Local::start(options, Arc::clone(&blobs), values).await?;
         let (reports, heard) = mpsc::unbounded_channel();
         tokio::spawn(forward(told, reports));
-        Ok(Local { backend: Arc::new(Machine { inner }), reports: heard })
+        Ok(Local { backend: Arc::new(Machine { inner, blobs }), reports: heard })
     }
 }
 
@@ -99,8 +100,10 @@ pub async fn abilities(data_dir: &Path, exe: &Path) -> io::Result<Option<local::
 /// This machine.
 struct Machine {
     inner: local::Local,
+    blobs: Arc<dyn argosy_blob::Store>,
 }
 
+#[async_trait]
 impl Backend for Machine {
     fn run(&self, attempt: AttemptId, rendered: Rendered) {
         self.inner.run(attempt, rendered.process, rendered.name, rendered.space);
@@ -118,9 +121,31 @@ impl Backend for Machine {
         self.inner.forget_all_but(wanted);
     }
 
+    async fn holds(&self, space: &str, artifact: &Artifact) -> bool {
+        match &artifact.at {
+            // Nobody takes away what is not kept here.
+            Location::Raw { .. } | Location::S3(_) | Location::Http { .. } => true,
+            Location::Blob { key } => holds(&*self.blobs, space, key).await.unwrap_or(false),
+        }
+    }
+
     fn machines(&self) -> Vec<(String, Resources)> {
         vec![argosy_exec::machine()]
     }
+}
+
+/// Whether there is an object under a key, or any object under a prefix. `None` when that cannot be
+/// told.
+async fn holds(blobs: &dyn argosy_blob::Store, space: &str, key: &str) -> Option<bool> {
+    let space = argosy_blob::Space::new(space).ok()?;
+    if !key.ends_with('/') {
+        let at = argosy_blob::Address::new(&space, key).ok()?;
+        if blobs.head(&at).await.ok()?.is_some() {
+            return Some(true);
+        }
+    }
+    let prefix = format!("{}/", key.trim_end_matches('/'));
+    Some(!blobs.list(&space, &prefix, "", 1).await.ok()?.objects.is_empty())
 }
 
 /// Configuration maps and secrets from the store.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use argosy_model::event::StepSeed;
+use argosy_model::graph::Graph;
 use argosy_model::run::Plan;
 use argosy_model::{
     Effect, Event, Inputs, Kind, Outputs, Phase, Role, RunPhase, Shutdown, StepKey,
@@ -119,12 +120,14 @@ impl<'a> Turn<'a> {
         if self.run.at(key).phase.is_terminal() {
             return;
         }
+        self.release(key);
         self.emit(Event::StepEnded {
             step: key,
             phase,
             message: message.filter(|text| !text.is_empty()).map(String::into_boxed_str),
             outputs: outputs.filter(|outputs| !outputs.is_empty()).map(Box::new),
         });
+        self.remember(key);
         self.end_children(key);
         self.fire_hooks(key);
         if self.is_settled(key) {
@@ -156,10 +159,16 @@ impl<'a> Turn<'a> {
                     self.emit(Event::RunSuspended);
                     return;
                 }
-                self.fire_run_hooks();
-                self.make_root(graph);
+                if self.has_run_locks(graph) {
+                    self.begin_main(graph);
+                }
             }
         }
+    }
+
+    pub(super) fn begin_main(&mut self, graph: &Graph) {
+        self.fire_run_hooks();
+        self.make_root(graph);
     }
 
     /// A step is over, hooks and all: its parent goes on, and then whoever waited for its place
@@ -257,6 +266,8 @@ impl<'a> Turn<'a> {
             phase = if exit.phase == Phase::Failed { RunPhase::Failed } else { RunPhase::Error };
             message = exit.message.as_deref().unwrap_or_default().to_owned();
         }
+        let locks: Vec<StepKey> = self.run.locks.keys().copied().collect();
+        locks.into_iter().for_each(|key| self.release(key));
         self.emit(Event::RunEnded { phase, message });
         self.effect(Effect::Archive(self.run.id));
     }
