@@ -22,6 +22,8 @@ pub trait Backend: Send + Sync + 'static {
     async fn holds(&self, _space: &str, _artifact: &Artifact) -> bool {
         true
     }
+    /// Waits until everything that was ordered so far is on its way.
+    async fn flush(&self) {}
     /// Its machines, in the order of their ordinals.
     fn machines(&self) -> Vec<(String, Resources)>;
 }

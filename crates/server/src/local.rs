@@ -129,6 +129,10 @@ impl Backend for Machine {
         }
     }
 
+    async fn flush(&self) {
+        self.inner.flush().await;
+    }
+
     fn machines(&self) -> Vec<(String, Resources)> {
         vec![argosy_exec::machine()]
     }

@@ -23,6 +23,7 @@ const INBOX: usize = 4_096;
 pub struct Service {
     requests: mpsc::Sender<Request>,
     store: Arc<dyn Storage>,
+    backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
     trouble: watch::Receiver<Option<String>>,
@@ -56,7 +57,7 @@ impl Service {
         let loaded = Core::load(
             &options,
             Arc::clone(&store),
-            backend,
+            Arc::clone(&backend),
             Arc::clone(&clock),
             trouble,
             Arc::clone(&shared),
@@ -64,7 +65,7 @@ impl Service {
         .await?;
         let (requests, inbox) = mpsc::channel(INBOX);
         tokio::spawn(loaded.core.run(inbox, reports, loaded.commits, loaded.found));
-        Ok(Service { requests, store, clock, shared, trouble: seen })
+        Ok(Service { requests, store, backend, clock, shared, trouble: seen })
     }
 
     async fn ask<T>(
@@ -97,6 +98,7 @@ impl Service {
             // An error means that the loop has left already.
             let _ = stopped.await;
         }
+        self.backend.flush().await;
     }
 }
 

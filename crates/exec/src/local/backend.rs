@@ -199,6 +199,12 @@ impl Local {
         }
     }
 
+    /// Waits until everything that was ordered so far is on its way to the spawner. To be called
+    /// before the process ends.
+    pub async fn flush(&self) {
+        self.house.jobs.flush().await;
+    }
+
     /// Which isolation works on this machine; `None` when the spawner cannot be asked.
     pub async fn abilities(&self) -> Option<Abilities> {
         self.house.jobs.abilities().await

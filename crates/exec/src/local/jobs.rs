@@ -92,6 +92,11 @@ impl Jobs {
         self.handle.kill(id.to_owned(), signal);
     }
 
+    /// Waits until every order given so far is on its way to the spawner.
+    pub async fn flush(&self) {
+        self.handle.flush().await;
+    }
+
     /// Has all jobs of an attempt forgotten; one that still runs is killed first.
     pub fn forget(&self, attempt: AttemptId) {
         let first = id(attempt, 0);

@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Default)]
 pub struct Live {
     jobs: HashMap<String, Job>,
+    /// A trial of the isolation levels was ordered and has not been answered.
+    probing: bool,
 }
 
 #[derive(Debug, Default)]
@@ -31,7 +33,8 @@ impl Live {
                     job.signal = Some(signal);
                 }
             }
-            Order::Forget { .. } | Order::List | Order::Probe | Order::Stop => {}
+            Order::Probe => self.probing = true,
+            Order::Forget { .. } | Order::List | Order::Stop => {}
         }
     }
 
@@ -44,6 +47,7 @@ impl Live {
             SpawnerEvent::Refused { id, .. } | SpawnerEvent::Exited { id, .. } => {
                 self.jobs.remove(id);
             }
+            SpawnerEvent::Probed(_) => self.probing = false,
             _ => {}
         }
     }
@@ -55,6 +59,9 @@ impl Live {
         let ended: HashSet<&str> = known.iter().filter_map(ended).collect();
         known.iter().for_each(|event| self.saw(event));
         let (mut again, mut lost) = (Vec::new(), Vec::new());
+        if self.probing {
+            again.push(Order::Probe);
+        }
         for (id, job) in before {
             if ended.contains(&*id) {
                 continue;
@@ -130,6 +137,15 @@ mod tests {
         let lost = ["killed", "running", "unanswered"].map(String::from).to_vec();
         assert_eq!(live.reconcile(false, &[]), (vec![], lost));
         assert_eq!(live.reconcile(false, &[]), (vec![], vec![]), "it is lost once");
+    }
+
+    #[test]
+    fn a_trial_that_was_not_answered_is_ordered_again_of_any_spawner() {
+        for same in [false, true] {
+            let mut live = Live::default();
+            live.gave(Order::Probe);
+            assert_eq!(live.reconcile(same, &[]), (vec![Order::Probe], vec![]));
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use live::Live;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
 /// Events that wait for a slow receiver; further ones wait in the spawner.
@@ -78,7 +78,15 @@ pub enum SpawnerEvent {
 /// the caller has under way bounds how many wait.
 #[derive(Debug, Clone)]
 pub struct SpawnerHandle {
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::UnboundedSender<Given>,
+}
+
+/// What comes through a handle.
+#[derive(Debug)]
+enum Given {
+    Order(Order),
+    /// To be told when everything before it is written.
+    Flush(oneshot::Sender<()>),
 }
 
 impl SpawnerHandle {
@@ -107,9 +115,18 @@ impl SpawnerHandle {
         self.send(Order::Stop);
     }
 
+    /// Waits until every order given so far is on its way to the spawner.
+    pub async fn flush(&self) {
+        let (written, told) = oneshot::channel();
+        if self.orders.send(Given::Flush(written)).is_ok() {
+            // An error means that the client has ended: nothing is left to write.
+            let _ = told.await;
+        }
+    }
+
     fn send(&self, order: Order) {
         // Fails only when the receiver of events is gone, and then nobody wants the outcome.
-        let _ = self.orders.send(order);
+        let _ = self.orders.send(Given::Order(order));
     }
 }
 
@@ -118,7 +135,7 @@ impl SpawnerHandle {
 pub struct SpawnerClient {
     data_dir: PathBuf,
     exe: PathBuf,
-    orders: mpsc::UnboundedReceiver<Order>,
+    orders: mpsc::UnboundedReceiver<Given>,
     events: mpsc::Sender<SpawnerEvent>,
     boot: String,
     live: Live,
@@ -214,8 +231,13 @@ impl SpawnerClient {
 
     /// Passes orders and events; `Ok` when all handles are gone, an error when the connection is.
     async fn talk(&mut self, connection: &mut Connection) -> io::Result<()> {
-        let mut orders = Vec::new();
+        let (mut orders, mut flushing) = (Vec::new(), Vec::new());
         loop {
+            if connection.out.is_empty() {
+                for written in flushing.drain(..) {
+                    tell_written(written);
+                }
+            }
             tokio::select! {
                 count = self.orders.recv_many(&mut orders, ORDERS_A_WRITE),
                     if connection.out.is_empty() =>
@@ -223,8 +245,14 @@ impl SpawnerClient {
                     if count == 0 {
                         return Ok(());
                     }
-                    for order in orders.drain(..) {
-                        self.give(order, &mut connection.out).await?;
+                    for given in orders.drain(..) {
+                        match given {
+                            Given::Order(order) => self.give(order, &mut connection.out).await?,
+                            Given::Flush(written) => flushing.push(written),
+                        }
+                    }
+                    if connection.out.is_empty() {
+                        continue;
                     }
                 }
                 () = self.events.closed() => return Ok(()),
@@ -255,6 +283,11 @@ impl SpawnerClient {
     async fn tell(&self, event: SpawnerEvent) -> io::Result<()> {
         self.events.send(event).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
+}
+
+fn tell_written(written: oneshot::Sender<()>) {
+    // Whoever waited may have gone away.
+    let _ = written.send(());
 }
 
 /// A report that concerns the caller.
