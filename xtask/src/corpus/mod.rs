@@ -106,6 +106,7 @@ fn run_one(file: &Expected, folder: &Path, worker: usize) -> Outcome {
 fn seen(file: &Expected, folder: &Path, data: &Path) -> Result<Result<Seen, String>, String> {
     let binary = binary("debug");
     let mut run = argosy(&binary, data, &["-o", "json", "run"].map(OsStr::new));
+    run.args(file.own.iter().map(|name| root().join("xtask/corpus").join(name)));
     run.args(file.needs.iter().map(|path| folder.join(path))).arg(folder.join(&file.path));
     run.args(&file.args);
     let output = limited(&mut run)?;
