@@ -240,3 +240,18 @@ fn the_machine_and_the_configuration_are_told() {
     place.file("argosy.toml", "nonsense = 1\n");
     assert_eq!(place.argosy(&["list"]).code, Some(2));
 }
+
+#[test]
+fn a_finished_run_is_deleted_when_its_time_to_live_is_over() {
+    let brief = FAILS.replace("spec:", "spec:\n  ttlStrategy: {secondsAfterCompletion: 0}");
+    let place = place(&[
+        ("brief.yaml", &brief),
+        ("other.yaml", &FAILS.replace("name: fails", "name: other")),
+    ]);
+    let server = place.up(None).unwrap();
+    place.argosy(&["submit", "--wait", "brief.yaml"]);
+    // The deletion stands in a commit before any later one.
+    place.argosy(&["submit", "--wait", "other.yaml"]);
+    assert_eq!(place.argosy(&["-o", "name", "list"]).out, "other\n");
+    server.stop();
+}

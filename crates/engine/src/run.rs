@@ -300,6 +300,21 @@ impl Run {
         Some(self.accepted_ms.saturating_add_unsigned(seconds.saturating_mul(1000)))
     }
 
+    /// When the run is to be deleted by itself, Unix ms; 0 for never, and before its end
+    /// (argo-workflows `ttlStrategy`: the bound for this end goes before that for any end).
+    #[must_use]
+    pub fn expires_ms(&self) -> i64 {
+        let Some(graph) = self.graph().filter(|_| self.phase.is_terminal()) else { return 0 };
+        let [any, success, failure] = graph.ttl_s;
+        let own = if self.phase == RunPhase::Succeeded { success } else { failure };
+        match own.or(any) {
+            Some(seconds) => {
+                self.ended_ms.saturating_add_unsigned(seconds.saturating_mul(1000)).max(1)
+            }
+            None => 0,
+        }
+    }
+
     /// Counts of steps that carry out work: (ended, all), as progress shows them.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use argosy_engine::Rendered;
 use argosy_model::attempt::{End, Kill};
-use argosy_model::{Artifact, AttemptId, Resources};
+use argosy_model::{Artifact, AttemptId, Resources, RunId};
 use async_trait::async_trait;
 
 /// Makes jobs real.
@@ -22,6 +22,8 @@ pub trait Backend: Send + Sync + 'static {
     async fn holds(&self, _space: &str, _artifact: &Artifact) -> bool {
         true
     }
+    /// A run is deleted: what was kept of its attempts can go.
+    fn discard(&self, _run: RunId) {}
     /// Waits until everything that was ordered so far is on its way.
     async fn flush(&self) {}
     /// Its machines, in the order of their ordinals.

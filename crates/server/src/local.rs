@@ -11,7 +11,7 @@ use argosy_engine::Rendered;
 use argosy_exec::local::{self, Level, Report};
 use argosy_exec::{Values, images::ImageTable};
 use argosy_model::attempt::Kill;
-use argosy_model::{Artifact, AttemptId, Location, Resources};
+use argosy_model::{Artifact, AttemptId, Location, Resources, RunId};
 use argosy_store::Storage;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
@@ -59,7 +59,10 @@ impl Local {
         let (inner, told) = local::Local::start(options, Arc::clone(&blobs), values).await?;
         let (reports, heard) = mpsc::unbounded_channel();
         tokio::spawn(forward(told, reports));
-        Ok(Local { backend: Arc::new(Machine { inner, blobs }), reports: heard })
+        Ok(Local {
+            backend: Arc::new(Machine { data_dir: data_dir.to_owned(), inner, blobs }),
+            reports: heard,
+        })
     }
 }
 
@@ -99,6 +102,7 @@ pub async fn abilities(data_dir: &Path, exe: &Path) -> io::Result<Option<local::
 
 /// This machine.
 struct Machine {
+    data_dir: PathBuf,
     inner: local::Local,
     blobs: Arc<dyn argosy_blob::Store>,
 }
@@ -127,6 +131,14 @@ impl Backend for Machine {
             Location::Raw { .. } | Location::S3(_) | Location::Http { .. } => true,
             Location::Blob { key } => holds(&*self.blobs, space, key).await.unwrap_or(false),
         }
+    }
+
+    fn discard(&self, run: RunId) {
+        let logs = argosy_exec::logs::folder(&self.data_dir, run);
+        tokio::task::spawn_blocking(move || {
+            // A run that printed nothing has no folder.
+            let _ = std::fs::remove_dir_all(logs);
+        });
     }
 
     async fn flush(&self) {

@@ -24,6 +24,8 @@ CREATE TABLE runs (
     priority     BIGINT NOT NULL,
     accepted_ms  BIGINT NOT NULL,
     ended_ms     BIGINT NOT NULL,
+    -- When the run is deleted by itself; 0 for never.
+    expires_ms   BIGINT NOT NULL,
     suspended    BIGINT NOT NULL,
     labels       TEXT   NOT NULL,
     steps        BIGINT NOT NULL,
@@ -36,6 +38,7 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_by_name ON runs (space, name);
 CREATE INDEX runs_by_uid ON runs (uid);
 CREATE INDEX runs_live ON runs (archived, id);
+CREATE INDEX runs_expiring ON runs (expires_ms);
 
 -- Pieces of live runs: spec, head, pages of steps, items of loops.
 CREATE TABLE parts (

@@ -214,7 +214,7 @@ async fn put_rows(to: &mut SqliteConnection, rows: &[RunRow]) -> Result<()> {
             .collect::<Result<Vec<_>>>()?;
         let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
             "INSERT INTO runs (id, space, name, uid, door, phase, message, priority, accepted_ms,
-             ended_ms, suspended, labels, steps, done, snapshot_seq, archived) ",
+             ended_ms, expires_ms, suspended, labels, steps, done, snapshot_seq, archived) ",
         );
         query.push_values(rows.iter().zip(labels), |mut to, (row, labels)| {
             to.push_bind(row.id.0.cast_signed())
@@ -227,6 +227,7 @@ async fn put_rows(to: &mut SqliteConnection, rows: &[RunRow]) -> Result<()> {
                 .push_bind(i64::from(row.priority))
                 .push_bind(row.accepted_ms)
                 .push_bind(row.ended_ms)
+                .push_bind(row.expires_ms)
                 .push_bind(i64::from(row.suspended))
                 .push_bind(labels)
                 .push_bind(row.steps.cast_signed())
@@ -236,7 +237,7 @@ async fn put_rows(to: &mut SqliteConnection, rows: &[RunRow]) -> Result<()> {
         });
         query.push(
             " ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, message = excluded.message,
-             ended_ms = excluded.ended_ms, suspended = excluded.suspended,
+             ended_ms = excluded.ended_ms, expires_ms = excluded.expires_ms, suspended = excluded.suspended,
              labels = excluded.labels, steps = excluded.steps, done = excluded.done",
         );
         query.build().execute(&mut *to).await?;

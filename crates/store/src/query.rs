@@ -67,6 +67,22 @@ impl Store {
         row.as_ref().map(RunRow::read).transpose()
     }
 
+    /// Finished runs that are deleted by themselves, with the time (Unix ms) at which they are.
+    ///
+    /// # Errors
+    /// Whatever the database says.
+    pub async fn expiring(&self) -> Result<Vec<(i64, RunId)>> {
+        let rows = sqlx::query("SELECT id, expires_ms FROM runs WHERE expires_ms > 0")
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter()
+            .map(|row| {
+                let id = row.try_get::<i64, _>("id")?.cast_unsigned();
+                Ok((row.try_get("expires_ms")?, RunId(id)))
+            })
+            .collect()
+    }
+
     /// Outputs kept for later steps, with the time at which they were.
     ///
     /// # Errors

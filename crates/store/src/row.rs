@@ -30,6 +30,8 @@ pub struct RunRow {
     pub accepted_ms: i64,
     /// Unix ms; 0 before its end.
     pub ended_ms: i64,
+    /// Unix ms at which it is deleted by itself; 0 for never.
+    pub expires_ms: i64,
     /// Whether it is suspended.
     pub suspended: bool,
     /// Its labels.
@@ -58,6 +60,7 @@ impl RunRow {
             priority: run.spec.priority,
             accepted_ms: run.accepted_ms,
             ended_ms: run.ended_ms,
+            expires_ms: run.expires_ms(),
             suspended: run.suspended,
             labels: run.labels.clone(),
             steps: steps as u64,
@@ -82,6 +85,7 @@ impl RunRow {
             priority: i32::try_from(number("priority")?).unwrap_or_default(),
             accepted_ms: number("accepted_ms")?,
             ended_ms: number("ended_ms")?,
+            expires_ms: number("expires_ms")?,
             suspended: number("suspended")? != 0,
             labels: serde_json::from_str(&labels)
                 .map_err(|error| Error::Damaged(format!("labels: {error}")))?,

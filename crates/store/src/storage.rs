@@ -29,6 +29,8 @@ pub trait Storage: Send + Sync + 'static {
     async fn list(&self, filter: &ListFilter) -> Result<Vec<RunRow>>;
     /// The objects of a kind, by name.
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>>;
+    /// Finished runs that are deleted by themselves, with the time (Unix ms) at which they are.
+    async fn expiring(&self) -> Result<Vec<(i64, RunId)>>;
     /// Outputs kept for later steps, with the time (Unix ms) at which they were.
     async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>>;
 }
@@ -57,6 +59,10 @@ impl Storage for Store {
 
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>> {
         Store::objects(self, space, kind).await
+    }
+
+    async fn expiring(&self) -> Result<Vec<(i64, RunId)>> {
+        Store::expiring(self).await
     }
 
     async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>> {

@@ -1,7 +1,7 @@
 //! What is gathered while the previous commit is being synced.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use argosy_engine::Run;
@@ -208,8 +208,15 @@ impl Core {
                 live.version.send_modify(|version| *version += 1);
             }
         }
-        for (id, _) in &batch.ended {
+        for (id, run) in &batch.ended {
+            let expires_ms = run.read().unwrap_or_else(PoisonError::into_inner).expires_ms();
+            if expires_ms != 0 {
+                self.expiries.insert((expires_ms, *id));
+            }
             self.drop_run(*id);
+        }
+        for id in &batch.deleted {
+            self.backend.discard(*id);
         }
         batch.replies.into_iter().for_each(|reply| (reply.0)(Ok(())));
     }
@@ -235,7 +242,7 @@ async fn finish(
     trouble: &watch::Sender<Option<String>>,
 ) -> u64 {
     for (id, run) in ended {
-        let run = run.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let run = run.read().unwrap_or_else(PoisonError::into_inner);
         match Archived::of(&run) {
             Ok(archived) => commit.archived.push(archived),
             Err(error) => tracing::error!(run = %id, %error, "a run cannot be archived"),

@@ -34,6 +34,7 @@ impl Core {
         shared: Arc<RwLock<HashMap<argosy_model::RunId, SharedRun>>>,
     ) -> argosy_store::Result<Loaded> {
         let stored = store.load(clock.now_ms()).await?;
+        let expiries = store.expiring().await?.into_iter().collect();
         let (committed, commits) = mpsc::unbounded_channel();
         let (fetched, found) = mpsc::unbounded_channel();
         let machines = backend.machines().into_iter().map(|(name, capacity)| MachineSpec {
@@ -59,6 +60,7 @@ impl Core {
             locks: Locks::default(),
             fetched,
             wakes: BTreeSet::new(),
+            expiries,
             lazy_since: None,
             log_from: stored.seq,
             last_seq: stored.seq,

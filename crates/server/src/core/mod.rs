@@ -85,6 +85,8 @@ pub(crate) struct Core {
     pub(crate) locks: locks::Locks,
     pub(crate) fetched: mpsc::UnboundedSender<Fetched>,
     pub(crate) wakes: BTreeSet<(i64, RunId)>,
+    /// Finished runs that are deleted by themselves, by time.
+    pub(crate) expiries: BTreeSet<(i64, RunId)>,
     pub(crate) lazy_since: Option<Instant>,
     pub(crate) log_from: u64,
     pub(crate) last_seq: u64,
@@ -122,6 +124,7 @@ impl Core {
                 () = tokio::time::sleep(sleep) => {}
             }
             self.wake_due();
+            self.expire_due();
             self.tell_of_locks();
             self.place();
             self.commit_when_free();
@@ -137,7 +140,8 @@ impl Core {
             return Duration::ZERO;
         }
         let now = self.clock.now_ms();
-        let wake = self.wakes.first().map(|(at, _)| *at);
+        let wake = [&self.wakes, &self.expiries].into_iter().filter_map(|set| set.first());
+        let wake = wake.map(|(at, _)| *at).min();
         let next = [wake, self.scheduler.next_wake_ms()].into_iter().flatten().min();
         let timed = next.map(|at| Duration::from_millis((at - now).max(0).cast_unsigned()));
         let lazy = self.lazy_since.filter(|_| !self.committing);
@@ -183,6 +187,20 @@ impl Core {
             }
             self.turn(run, Input::Wake, None, true);
         }
+    }
+
+    /// Deletes the finished runs whose time has come.
+    fn expire_due(&mut self) {
+        let later = self.expiries.split_off(&(self.clock.now_ms() + 1, RunId(0)));
+        for (_, run) in std::mem::replace(&mut self.expiries, later) {
+            self.delete(run);
+        }
+    }
+
+    /// Deletes a finished run with the next commit.
+    pub(crate) fn delete(&mut self, run: RunId) {
+        self.batch.deleted.push(run);
+        self.batch.urgent = true;
     }
 
     /// Lets the scheduler place what it can, in the same commit.

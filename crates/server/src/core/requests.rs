@@ -49,7 +49,7 @@ impl Core {
                         changes.iter().for_each(|change| self.on_object_change(change));
                         self.batch.objects.extend(changes);
                     }
-                    Mutation::Delete(run) => self.batch.deleted.push(run),
+                    Mutation::Delete(run) => self.delete(run),
                 }
                 self.batch.answer(answer, ());
             }
