@@ -58,7 +58,7 @@ static ARTIFACT: Object = Object {
     fields: &[
         works("archive", Kind::One(&ARCHIVE)),
         ignored("archiveLogs", "logs are archived by template or workflow"),
-        ignored("artifactGC", "artifacts are kept as long as their run"),
+        ignored("artifactGC", "artifacts are not deleted by themselves"),
         refused("artifactory", why::SERVICE),
         refused("azure", why::SERVICE),
         ignored("deleted", why::SERVER),

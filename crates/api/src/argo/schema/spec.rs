@@ -13,7 +13,7 @@ pub(crate) static SPEC: Object = Object {
         ignored("affinity", why::MACHINE),
         works("archiveLogs", Kind::Bool),
         works("arguments", Kind::One(&ARGUMENTS)),
-        ignored("artifactGC", "artifacts are kept as long as their run"),
+        ignored("artifactGC", "artifacts are not deleted by themselves"),
         ignored("artifactRepositoryRef", "the embedded store is the repository"),
         ignored("automountServiceAccountToken", why::CLUSTER),
         ignored("dnsConfig", why::MACHINE),
