@@ -10,6 +10,7 @@ pub mod archive;
 mod folder;
 mod key;
 mod part;
+pub mod s3;
 mod store;
 pub mod tree;
 
