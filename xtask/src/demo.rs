@@ -7,9 +7,9 @@ use crate::{Task, root};
 
 /// Builds, runs `examples/diamond.yaml`, and shows its result and its logs.
 pub(crate) fn demo() -> Task {
-    expect(&mut cargo(&["build", "--release", "--package", "argosy"]))?;
+    expect(&mut cargo(&["build", "--package", "argosy"]))?;
     let data = root().join("target/demo");
-    let binary = binary("release");
+    let binary = binary("debug");
     let example = root().join("examples/diamond.yaml");
     let step = |args: &[&str]| {
         let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();

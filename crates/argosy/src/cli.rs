@@ -230,7 +230,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, default_value = "")]
     pub(crate) node_field_selector: String,
     /// A value for a suspended step that waits for it; may be repeated
-    #[arg(short, long = "output-parameter", value_name = "NAME=VALUE")]
+    #[arg(long = "output-parameter", value_name = "NAME=VALUE")]
     pub(crate) output_parameters: Vec<String>,
 }
 
@@ -275,4 +275,14 @@ pub(crate) struct LintArgs {
     /// Look up nothing on the server
     #[arg(long)]
     pub(crate) offline: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn no_two_flags_of_a_command_are_the_same() {
+        super::Cli::command().debug_assert();
+    }
 }

@@ -123,6 +123,7 @@ impl Run {
                 self.shutdown = Some(*how);
                 self.shutdown_message.clone_from(message);
             }
+            Event::DeadlinePassed => self.deadline_passed = true,
             Event::MainEnded { phase, message } => self.main = Some((*phase, message.clone())),
             Event::RunEnded { phase, message } => {
                 self.phase = *phase;

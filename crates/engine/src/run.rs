@@ -48,6 +48,8 @@ pub struct Run {
     pub shutdown_message: String,
     /// Whether nothing new may start until it is resumed.
     pub suspended: bool,
+    /// Whether the main part's time was over before it was.
+    pub deadline_passed: bool,
     /// How the main part ended, once it has.
     pub main: Option<(RunPhase, String)>,
     /// How many events made it.
@@ -93,6 +95,7 @@ impl Run {
             shutdown: None,
             shutdown_message: String::new(),
             suspended: false,
+            deadline_passed: false,
             main: None,
             events: 0,
             compiled,
@@ -284,7 +287,7 @@ impl Run {
 
     /// When the main part must be over.
     pub(crate) fn run_deadline_ms(&self) -> Option<i64> {
-        if self.main.is_some() {
+        if self.main.is_some() || self.deadline_passed {
             return None;
         }
         let seconds = self.graph()?.active_deadline_s?;

@@ -354,21 +354,24 @@ fn aggregate(run: &Run, key: StepKey, step: &Step, path: &[&str]) -> Lookup {
     let outputs = done.iter().filter_map(|child| child.outputs.as_deref());
     let list: Vec<Value> = match path {
         ["result"] => outputs.filter_map(|o| o.result.as_deref()).map(json_or_text).collect(),
-        ["parameters"] => outputs.map(parameters_object).collect(),
+        ["parameters"] => outputs.map(text_parameters_object).collect(),
         ["parameters", name @ ..] => {
             let name = name.join(".");
-            outputs.filter_map(|o| o.parameter(&name)).map(as_json).collect()
+            outputs.filter_map(|o| o.parameter(&name)).map(as_text).collect()
         }
         _ => return Lookup::Unknown,
     };
     Lookup::Known(Value::String(Value::from(list).to_string()))
 }
 
-fn as_json(value: &Value) -> Value {
-    match value {
-        Value::String(text) => json_or_text(text),
-        other => other.clone(),
-    }
+/// Parameters are texts, whatever they look like; results are read as JSON.
+fn as_text(value: &Value) -> Value {
+    Value::from(names::plain(value))
+}
+
+fn text_parameters_object(outputs: &argosy_model::Outputs) -> Value {
+    let texts = outputs.parameters.iter().map(|(name, value)| (name.to_string(), as_text(value)));
+    Value::Object(texts.collect())
 }
 
 fn json_or_text(text: &str) -> Value {

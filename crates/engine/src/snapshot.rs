@@ -54,6 +54,9 @@ pub struct Head {
     /// Suspended.
     #[serde(default)]
     pub suspended: bool,
+    /// Deadline passed.
+    #[serde(default)]
+    pub deadline_passed: bool,
     /// Main part.
     #[serde(default)]
     pub main: Option<(RunPhase, String)>,
@@ -87,6 +90,7 @@ impl Run {
             shutdown: self.shutdown,
             shutdown_message: self.shutdown_message.clone(),
             suspended: self.suspended,
+            deadline_passed: self.deadline_passed,
             main: self.main.clone(),
             events: self.events,
         }
@@ -120,6 +124,7 @@ impl Run {
         run.shutdown = head.shutdown;
         run.shutdown_message = head.shutdown_message;
         run.suspended = head.suspended;
+        run.deadline_passed = head.deadline_passed;
         run.main = head.main;
         run.events = head.events;
         run.items = items;

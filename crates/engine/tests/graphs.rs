@@ -85,16 +85,45 @@ fn any_and_at_least_start_as_soon_as_they_hold() {
 }
 
 #[test]
-fn a_failure_keeps_other_branches_from_starting_unless_told_otherwise() {
-    for (fail_fast, c2) in [(json!(null), None), (json!(false), Some(Phase::Succeeded))] {
-        let tasks = json!([task("A", ""), task("B", ""), task("B2", "B"), task("B3", "B2")]);
+fn a_failure_keeps_only_those_back_that_wait_for_parallelism() {
+    // By default the first failure is enough; `failFast: false` lets all branches end.
+    for (fail_fast, started) in [(json!(null), 2), (json!(false), 3)] {
+        let tasks = json!([task("A", ""), task("B", ""), task("C", "")]);
         let mut graph = dag(&tasks);
+        graph["templates"][0]["parallelism"] = json!(2);
         graph["templates"][0]["body"]["Dag"]["fail_fast"] = fail_fast;
         let world = World::of(graph, failing(&["wf.A"]));
         assert_eq!(world.run.phase, RunPhase::Failed);
-        let made = world.names().iter().any(|name| name == "wf.B3").then(|| world.phase("wf.B3"));
-        assert_eq!(made, c2);
+        assert_eq!(world.started.len(), started);
     }
+}
+
+#[test]
+fn a_loop_that_fails_fast_starts_no_further_item() {
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Sequence": {"count": "5"}});
+    let mut graph = json!({"templates": [{"name": "main", "parallelism": 1, "fail_fast": true, "body": {"Steps": [[call]]}}, greeting()]});
+    let world = World::of(graph.clone(), failing(&["(1:1)"]));
+    assert_eq!(world.started, ["wf[0].each(0:0)", "wf[0].each(1:1)"]);
+    assert_eq!(
+        (world.run.phase, world.phase("wf[0].each(4:4)")),
+        (RunPhase::Failed, Phase::Omitted)
+    );
+    graph["templates"][0]["fail_fast"] = json!(null);
+    assert_eq!(World::of(graph, failing(&["(1:1)"])).started.len(), 5);
+}
+
+#[test]
+fn the_runs_deadline_ends_what_runs_and_lets_the_exit_handler_run() {
+    let mut graph = steps(&json!([[task("slow", "")], [task("never", "")]]));
+    graph["active_deadline_s"] = json!(2);
+    graph["on_exit"] = json!({"name": "bye", "target": {"Template": 1}});
+    let world = World::of(graph, |name, _, _| if name.ends_with("slow") { None } else { ok() });
+    assert_eq!(
+        (world.run.phase, world.message("wf[0].slow")),
+        (RunPhase::Failed, "Step exceeded its deadline".into())
+    );
+    assert_eq!(world.started, ["wf[0].slow", "wf.onExit"]);
 }
 
 #[test]
@@ -198,6 +227,29 @@ fn loops_make_a_step_for_each_item_and_collect_in_order() {
         all.outputs.as_ref().unwrap().result.as_deref(),
         Some(r#"["<a>","<2>","<{\"k\":\"v\"}>"]"#)
     );
+}
+
+#[test]
+fn collected_parameters_are_texts_and_collected_results_are_json() {
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Items": [1, 2]});
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[call], [
+            say("p", "{{steps.each.outputs.parameters.n}}"), say("r", "{{steps.each.outputs.result}}")]]}},
+        {"name": "say", "inputs": {"parameters": [{"name": "text"}]},
+         "outputs": {"parameters": [{"name": "n", "from": {"Path": "/tmp/n"}}]},
+         "body": {"Process": {"main": {"args": ["{{inputs.parameters.text}}"]}}}}]});
+    let world = World::of(graph, |name, n, p| {
+        let mut end = echo(name, n, p)?;
+        end.outputs.parameters.push(("n".into(), Value::from(p.main.args[0].clone())));
+        Some(end)
+    });
+    let result = |name: &str| {
+        let step = world.run.step(world.key(name)).unwrap();
+        step.outputs.as_ref().unwrap().result.clone().unwrap()
+    };
+    assert_eq!(&*result("wf[1].p"), r#"["1","2"]"#);
+    assert_eq!(&*result("wf[1].r"), "[1,2]");
 }
 
 #[test]
@@ -403,4 +455,15 @@ fn a_hook_about_an_item_sees_the_item() {
     let mut seen = seen.take();
     seen.sort();
     assert_eq!(seen, ["wf.a(0:x) x", "wf.a(0:x).onExit x", "wf.a(1:w) w", "wf.a(1:w).onExit w"]);
+}
+
+#[test]
+fn a_complete_loop_ends_when_its_last_item_ends_right_after_a_loss() {
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Items": ["only"]});
+    let graph = json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+    let mut world = World::of(graph, |_, _, _| None);
+    world.lose();
+    world.end("wf[0].each(0:only)", 0);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
 }

@@ -185,6 +185,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         message: String,
     },
+    /// The time of the run's main part was over before it was.
+    #[serde(rename = "deadline-passed")]
+    DeadlinePassed,
     /// The main part of the run is over; exit handlers may follow.
     #[serde(rename = "main-ended")]
     MainEnded {

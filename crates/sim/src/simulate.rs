@@ -150,9 +150,29 @@ async fn unfinished(disk: &Disk, acknowledged: &[String]) -> Vec<String> {
     for name in acknowledged {
         match disk.find("default", name).await {
             Ok(Some(row)) if row.phase == RunPhase::Succeeded => {}
-            Ok(Some(row)) => faults.push(format!("{name} is {:?}", row.phase)),
+            Ok(Some(row)) => {
+                faults.push(format!("{name} is {:?}{}", row.phase, open_steps(disk, row.id).await))
+            }
             _ => faults.push(format!("{name} was acknowledged and is lost")),
         }
     }
     faults
+}
+
+/// The steps of a live run that are not over.
+async fn open_steps(disk: &Disk, id: argosy_model::RunId) -> String {
+    let Ok(loaded) = disk.load(0).await else { return String::new() };
+    let Some(found) = loaded.runs.into_iter().find(|stored| stored.run.id == id) else {
+        return String::new();
+    };
+    let run = found.run;
+    let open = (0u32..).map(argosy_model::StepKey).zip(&run.steps);
+    let open = open.filter(|(_, step)| !step.phase.is_terminal());
+    let open: Vec<String> = open
+        .map(|(key, step)| {
+            let attempt = step.attempts.last().map(|attempt| attempt.phase);
+            format!("{} {:?} {attempt:?}", argosy_engine::names::full_name(&run, key), step.kind)
+        })
+        .collect();
+    format!(": {}", open.join(", "))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use argosy_engine::{Input, Run, decide, submit};
 use argosy_model::attempt::{End, Exit};
-use argosy_model::run::{Plan, TaskSpec};
+use argosy_model::run::Plan;
 use argosy_model::{FORMAT_VERSION, Record, RunId, RunPhase, RunSpec, StepKey, Turn};
 use argosy_store::{
     Archived, Commit, Error, ListFilter, Memo, ObjectChange, Part, RunRow, Snapshot, Store,
@@ -19,7 +19,7 @@ fn spec(name: &str) -> RunSpec {
         door: "test".into(),
         labels: vec![("team".into(), "a".into())],
         priority: 3,
-        plan: Plan::Task(Box::new(TaskSpec::default())),
+        plan: Plan::Task(Box::default()),
         source: json!({"metadata": {"name": name}}),
     }
 }

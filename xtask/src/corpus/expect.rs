@@ -28,8 +28,8 @@ pub(super) struct Expected {
     pub(super) one_of: Vec<Vec<Line>>,
     #[serde(default)]
     pub(super) uses: Vec<String>,
-    #[serde(default, rename = "slow")]
-    _slow: f64,
+    #[serde(default)]
+    pub(super) slow: f64,
     #[serde(default, rename = "note")]
     _note: String,
 }

@@ -86,6 +86,9 @@ fn run_one(file: &Expected, folder: &Path, worker: usize) -> Outcome {
     if file.uses.iter().any(|used| used == "resume" || used == "supplied") {
         return Outcome::Left("waits for somebody");
     }
+    if file.slow > PATIENCE.as_secs_f64() {
+        return Outcome::Left("takes longer than the limit of the corpus run");
+    }
     let data = crate::run::target().join(format!("corpus/{worker}"));
     // A folder that is not there needs no removing.
     let _ = std::fs::remove_dir_all(&data);

@@ -169,9 +169,7 @@ impl Turn<'_> {
         match self.run.shutdown {
             Some(Shutdown::Stop) if !exit => Some(shutdown_text(Shutdown::Stop)),
             Some(Shutdown::Terminate) => Some(shutdown_text(Shutdown::Terminate)),
-            _ if !exit && self.run.run_deadline_ms().is_some_and(|at| at <= self.now_ms) => {
-                Some("Step exceeded its deadline".to_owned())
-            }
+            _ if !exit && self.run.deadline_passed => Some("Step exceeded its deadline".to_owned()),
             _ => None,
         }
     }

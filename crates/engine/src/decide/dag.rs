@@ -116,11 +116,9 @@ impl Turn<'_> {
         if frame.unmet.get(at).is_some_and(|unmet| *unmet > 0) && !depends.is_eager() {
             return;
         }
-        let (broken, fail_fast) = (frame.broken.is_some(), self.dag_fails_fast(key));
         let run = &*self.run;
         let value = depends.value(&mut |name, condition| task_holds(run, key, name, condition));
         match value {
-            Some(true) if broken && fail_fast => {}
             Some(true) => self.start_task(key, task),
             Some(false) => {
                 let text = "omitted: depends condition not met".to_owned();

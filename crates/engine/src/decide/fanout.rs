@@ -55,10 +55,17 @@ impl Turn<'_> {
                 self.run.expanding.remove(&key);
                 continue;
             };
+            if self.failed_fast(key) {
+                self.run.expanding.remove(&key);
+                self.advance_fan_out(key);
+                continue;
+            }
             let call = self.run.call_of(key).cloned();
             let made = self.items_made(key);
             let Some(call) = call.filter(|_| made < items.len()) else {
+                // A loaded run does not know yet which loops are complete.
                 self.run.expanding.remove(&key);
+                self.advance_fan_out(key);
                 continue;
             };
             let until = items.len().min(made + room);
@@ -78,7 +85,23 @@ impl Turn<'_> {
         children.filter(|child| matches!(self.run.at(**child).role, Role::Item(_))).count()
     }
 
+    /// Whether an item of a loop has failed that nothing continues on, in a template where the
+    /// first failure keeps the rest from starting.
+    fn failed_fast(&self, key: StepKey) -> bool {
+        let owner = self.run.boundary(key);
+        self.fails_fast(owner)
+            && self
+                .run
+                .children(key)
+                .iter()
+                .any(|child| self.run.at(*child).phase.is_failure() && !self.continues_on(*child))
+    }
+
     pub(super) fn advance_fan_out(&mut self, key: StepKey) {
+        if self.failed_fast(key) {
+            let owner = self.run.boundary(key);
+            self.drop_gated(owner, "an item before it failed");
+        }
         let Some(frame) = self.run.frames.get(&key) else { return };
         if frame.open > 0 || self.run.expanding.contains(&key) {
             return;

@@ -57,7 +57,7 @@ impl Turn<'_> {
         }
     }
 
-    fn fails_fast(&self, owner: StepKey) -> bool {
+    pub(super) fn fails_fast(&self, owner: StepKey) -> bool {
         self.run.template_of(owner).is_some_and(|template| template.fail_fast == Some(true))
     }
 
@@ -80,7 +80,7 @@ impl Turn<'_> {
     }
 
     /// Calls that wait for the template's parallelism are not made any more.
-    fn drop_gated(&mut self, owner: StepKey, message: &str) {
+    pub(super) fn drop_gated(&mut self, owner: StepKey, message: &str) {
         let Some(frame) = self.run.frames.get_mut(&owner) else { return };
         for key in std::mem::take(&mut frame.gated) {
             self.end(key, Phase::Omitted, Some(format!("not started: {message}")), None);

@@ -14,9 +14,8 @@ use crate::scope::View;
 
 impl Turn<'_> {
     pub(super) fn on_wake(&mut self) {
-        if self.run.run_deadline_ms().is_some_and(|at| at <= self.now_ms)
-            && !self.is_past_deadline()
-        {
+        if self.run.run_deadline_ms().is_some_and(|at| at <= self.now_ms) {
+            self.emit(Event::DeadlinePassed);
             self.end_all(Kill::RunDeadline, "Step exceeded its deadline", true);
         }
         while let Some((at_ms, key)) = self.run.timers.first().copied() {
@@ -26,15 +25,6 @@ impl Turn<'_> {
             self.emit(Event::DeadlineSet { step: key, deadline_ms: 0 });
             self.on_due(key);
         }
-    }
-
-    /// Whether everything that the run's deadline ends has been told so.
-    fn is_past_deadline(&self) -> bool {
-        let live = self.run.steps.iter().filter(|step| !step.phase.is_terminal());
-        live.into_iter().all(|step| {
-            step.attempts.last().is_some_and(|attempt| attempt.kill == Some(Kill::RunDeadline))
-                || !(step.kind.has_attempts() || step.kind == Kind::Suspend)
-        })
     }
 
     fn on_due(&mut self, key: StepKey) {

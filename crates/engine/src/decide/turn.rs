@@ -152,28 +152,32 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// A step is over, hooks and all: its parent goes on.
+    /// A step is over, hooks and all: its parent goes on, and then whoever waited for its place
+    /// (the parent may have decided that nobody starts any more).
     fn on_settled(&mut self, key: StepKey) {
         let (parent, role) = {
             let step = self.run.at(key);
             (step.parent, step.role)
         };
-        self.release_gate(key);
         match role {
             Role::Root | Role::Exit | Role::RunHook(_) => self.advance_run(key),
-            Role::Hook(_) => {
-                let Some(frame) = self.run.frames.get_mut(&parent) else { return };
-                frame.open_hooks = frame.open_hooks.saturating_sub(1);
-                if frame.open_hooks == 0 && self.run.at(parent).phase.is_terminal() {
-                    self.then(Work::Settled(parent));
-                }
-            }
+            Role::Hook(_) => self.hook_settled(parent),
             _ => {
                 if let Some(frame) = self.run.frames.get_mut(&parent) {
                     frame.open = frame.open.saturating_sub(1);
                 }
                 self.advance(parent, key);
             }
+        }
+        self.release_gate(key);
+    }
+
+    /// A hook about a step is over: with the last one, the step is.
+    fn hook_settled(&mut self, about: StepKey) {
+        let Some(frame) = self.run.frames.get_mut(&about) else { return };
+        frame.open_hooks = frame.open_hooks.saturating_sub(1);
+        if frame.open_hooks == 0 && self.run.at(about).phase.is_terminal() {
+            self.then(Work::Settled(about));
         }
     }
 

@@ -128,6 +128,17 @@ impl World {
         self.take(decision);
     }
 
+    /// Loses the run and loads it again; nothing is carried out yet.
+    pub fn lose(&mut self) {
+        self.run = self.reload();
+    }
+
+    /// Ends a running step's process.
+    pub fn end(&mut self, name: &str, exit: i32) {
+        let attempt = self.run.current_attempt(self.key(name)).unwrap().0;
+        self.input(Input::Ended { attempt, end: Box::new(End::bare(Exit::Code(exit))) });
+    }
+
     /// Everything that can happen without a word from outside.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {

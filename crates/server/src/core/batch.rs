@@ -100,7 +100,11 @@ impl Core {
     pub(crate) fn commit_when_free(&mut self) {
         let lazy_due = self.lazy_since.is_some_and(|since| since.elapsed() >= super::LAZY);
         let wanted = self.batch.urgent || lazy_due || self.stopping.is_some();
-        if self.committing || !wanted || self.batch.is_empty() {
+        if self.batch.is_empty() {
+            self.lazy_since = None;
+            return;
+        }
+        if self.committing || !wanted {
             return;
         }
         self.lazy_since = None;
@@ -114,7 +118,12 @@ impl Core {
         self.committing = true;
         let (store, done) = (Arc::clone(&self.store), self.committed.clone());
         let trouble = self.trouble.clone();
+        let broken = self.effects_first();
         tokio::spawn(async move {
+            if broken {
+                // Time for the effects to be seen before the server dies.
+                tokio::time::sleep(RETRY).await;
+            }
             hooks::pass(Point::BeforeCommit);
             let seq = finish(commit, &batch.ended, &*store, &trouble).await;
             // The loop is gone only when the process is stopping.

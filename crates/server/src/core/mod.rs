@@ -144,13 +144,12 @@ impl Core {
         }
     }
 
+    /// Wakes every run that is due, once: one that wants to be woken again has its turn after the
+    /// others.
     fn wake_due(&mut self) {
         let now = self.clock.now_ms();
-        while let Some((at, run)) = self.wakes.first().copied() {
-            if at > now {
-                return;
-            }
-            self.wakes.remove(&(at, run));
+        let later = self.wakes.split_off(&(now + 1, RunId(0)));
+        for (_, run) in std::mem::replace(&mut self.wakes, later) {
             if let Some(live) = self.runs.get_mut(&run) {
                 live.wake_ms = None;
             }
