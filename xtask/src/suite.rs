@@ -1,7 +1,7 @@
 //! All tests.
 
 use crate::run::{cargo, expect, say};
-use crate::{Task, docs, tidy};
+use crate::{Task, docs, python, tidy};
 
 /// The rules of the house, generated documents, and every test there is.
 pub(crate) fn test() -> Task {
@@ -11,5 +11,6 @@ pub(crate) fn test() -> Task {
     expect(&mut cargo(&["test", "--workspace", "--quiet"]))?;
     say("tests that kill the server at named points");
     let kills = ["test", "--package", "argosy", "--features", "test-hooks", "--test", "kill"];
-    expect(&mut cargo(&kills))
+    expect(&mut cargo(&kills))?;
+    python::compat()
 }

@@ -145,6 +145,9 @@ pub(crate) struct UpArgs {
     /// Where to serve; may be repeated [default: 127.0.0.1:2746]
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
+    /// Where to serve blobs to S3 clients
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) s3_listen: Option<SocketAddr>,
     /// A folder below which manifests may name paths of this machine; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) allow_host_path: Vec<PathBuf>,

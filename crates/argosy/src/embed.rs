@@ -12,7 +12,9 @@ use argosy_store::{Storage, Store};
 use axum::Router;
 use serde_json::{Value, json};
 
+use crate::blobs::Blobs;
 use crate::client::Client;
+use crate::config::Config;
 use crate::failure::Failure;
 
 /// Where a server says how to reach it.
@@ -21,18 +23,22 @@ const ANNOUNCEMENT: &str = "server.json";
 /// A server in this process.
 pub(crate) struct Embedded {
     pub(crate) router: Router,
+    pub(crate) blobs: Blobs,
     service: Service,
 }
 
 impl Embedded {
     /// Starts on a data directory: whatever was going on there goes on.
     pub(crate) async fn start(
-        data: &Path,
+        config: &Config,
         allow_host_paths: Vec<PathBuf>,
     ) -> Result<Embedded, Failure> {
+        let data = &config.data;
         let store: Arc<dyn Storage> = Arc::new(Store::open(data).await?);
+        // Only the owner of the data directory may open its blobs.
+        let blobs = Blobs::open(config)?;
         let exe = this_program()?;
-        let local = Local::start(data, &exe, allow_host_paths, Arc::clone(&store))
+        let local = Local::start(data, &exe, allow_host_paths, Arc::clone(&store), blobs.store())
             .await
             .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
         let service = Service::start(
@@ -44,7 +50,7 @@ impl Embedded {
         )
         .await?;
         let router = router(door(Arc::new(service.clone()), data));
-        Ok(Embedded { router, service })
+        Ok(Embedded { router, blobs, service })
     }
 
     /// Makes everything durable and leaves running attempts to the spawner.

@@ -27,17 +27,17 @@ pub struct Local {
 }
 
 impl Local {
-    /// Starts it on a data directory; `exe` is this program.
+    /// Starts it on a data directory with a place for blobs; `exe` is this program.
     ///
     /// # Errors
-    /// When the blob store or the spawner cannot be had.
+    /// When the spawner cannot be had.
     pub async fn start(
         data_dir: &Path,
         exe: &Path,
         allow_host_paths: Vec<PathBuf>,
         store: Arc<dyn Storage>,
+        blobs: Arc<dyn argosy_blob::Store>,
     ) -> io::Result<Local> {
-        let blobs = argosy_blob::Folder::open(&data_dir.join("blobs"))?;
         let options = local::Options {
             data_dir: data_dir.to_owned(),
             exe: exe.to_owned(),
@@ -46,7 +46,7 @@ impl Local {
             max_isolation: Level::PrivateRoot,
         };
         let values = Arc::new(StoredValues { store });
-        let (inner, told) = local::Local::start(options, Arc::new(blobs), values).await?;
+        let (inner, told) = local::Local::start(options, blobs, values).await?;
         let (reports, heard) = mpsc::unbounded_channel();
         tokio::spawn(forward(told, reports));
         Ok(Local { backend: Arc::new(Machine { inner }), reports: heard })
