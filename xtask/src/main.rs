@@ -1,5 +1,6 @@
 //! Developer tasks: `cargo xtask <task>`.
 
+mod bench;
 mod corpus;
 mod demo;
 mod docs;
@@ -20,7 +21,8 @@ test              set up what the tests need and run all of them
 compat            run unmodified clients against the binary
 tidy              check the rules of the house
 docs [--check]    write (or check) docs/limits.md and COMPAT.md
-corpus argo       run the public manifests and check what they come to";
+corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md)
+bench             measure, each figure beside the raw limit of the same run";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::tidy(),
         ["docs"] => docs::docs(false),
         ["docs", "--check"] => docs::docs(true),
+        ["bench"] => bench::bench(),
         ["corpus", "argo", rest @ ..] => corpus::argo(rest),
         _ => Err(format!("usage: cargo xtask <task>\n\n{TASKS}")),
     };

@@ -10,11 +10,16 @@ use crate::{Task, root};
 /// What the environment is made of, below the root.
 const REQUIREMENTS: &str = "tests/compat/requirements.txt";
 
-/// Runs unmodified clients against the binary.
+/// Builds the binary and runs unmodified clients against it.
 pub(crate) fn compat() -> Task {
+    expect(&mut cargo(&["build", "--package", "argosy"]))?;
+    clients()
+}
+
+/// Runs unmodified clients against the binary that was built last.
+pub(crate) fn clients() -> Task {
     let environment = environment()?;
     say("tests with unmodified clients");
-    expect(&mut cargo(&["build", "--package", "argosy"]))?;
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest.current_dir(root()).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
     expect(pytest.arg("tests/compat").env("ARGOSY_BIN", binary("debug")))

@@ -168,11 +168,16 @@ fn end_of(run: &Run, attempt: AttemptId) -> End {
     let artifacts = process.outputs.artifacts.iter();
     let outputs = Outputs {
         result: Some(result.into()),
-        parameters: parameters.map(|p| (p.name.as_str().into(), "1".into())).collect(),
+        parameters: parameters.map(|p| (p.name.as_str().into(), written(&p.name).into())).collect(),
         artifacts: artifacts.map(|a| (a.name.as_str().into(), blob.clone())).collect(),
         exit_code: None,
     };
     End { outputs, ..End::bare(Exit::Code(0)) }
+}
+
+/// One example asks for what an earlier step writes.
+fn written(parameter: &str) -> &'static str {
+    if parameter == "resources" { r#"{"memory": "1Gi"}"# } else { "1" }
 }
 
 #[test]

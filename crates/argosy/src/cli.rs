@@ -99,6 +99,29 @@ pub(crate) enum ConfigCommand {
     Show,
 }
 
+/// What processes may see of this machine.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Machine {
+    /// A folder below which manifests may name paths of this machine; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) allow_host_path: Vec<PathBuf>,
+    /// The most that processes are kept apart; less where the machine refuses
+    #[arg(long, value_enum, default_value_t = Isolation::PrivateRoot)]
+    pub(crate) isolation: Isolation,
+}
+
+/// How far processes are kept apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Isolation {
+    /// Not at all
+    None,
+    /// A /tmp and process numbers of their own
+    PrivateTmp,
+    /// A root of their own where a step needs one
+    #[default]
+    PrivateRoot,
+}
+
 /// What a run is given.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Given {
@@ -135,9 +158,8 @@ pub(crate) struct RunArgs {
     /// Print what the steps print
     #[arg(long)]
     pub(crate) log: bool,
-    /// A folder below which manifests may name paths of this machine; may be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) allow_host_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
 }
 
 #[derive(Debug, Args)]
@@ -148,9 +170,8 @@ pub(crate) struct UpArgs {
     /// Where to serve blobs to S3 clients
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) s3_listen: Option<SocketAddr>,
-    /// A folder below which manifests may name paths of this machine; may be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) allow_host_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
 }
 
 #[derive(Debug, Args)]

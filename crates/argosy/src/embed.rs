@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use argosy_api::http::{Door, router};
 use argosy_api::ports;
-use argosy_server::{Local, Options, Reader, Service, SystemClock};
+use argosy_exec::local::Level;
+use argosy_server::{Local, MachineOptions, Options, Reader, Service, SystemClock};
 use argosy_spawn::Ability;
 use argosy_store::{Storage, Store};
 use axum::Router;
 use serde_json::{Value, json};
 
 use crate::blobs::Blobs;
+use crate::cli::{Isolation, Machine};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -29,16 +31,21 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     /// Starts on a data directory: whatever was going on there goes on.
-    pub(crate) async fn start(
-        config: &Config,
-        allow_host_paths: Vec<PathBuf>,
-    ) -> Result<Embedded, Failure> {
+    pub(crate) async fn start(config: &Config, machine: &Machine) -> Result<Embedded, Failure> {
         let data = &config.data;
+        let machine = MachineOptions {
+            allow_host_paths: [&config.allow_host_path[..], &machine.allow_host_path].concat(),
+            max_isolation: match machine.isolation {
+                Isolation::None => Level::None,
+                Isolation::PrivateTmp => Level::PrivateTmp,
+                Isolation::PrivateRoot => Level::PrivateRoot,
+            },
+        };
         let store: Arc<dyn Storage> = Arc::new(Store::open(data).await?);
         // Only the owner of the data directory may open its blobs.
         let blobs = Blobs::open(config)?;
         let exe = this_program()?;
-        let local = Local::start(data, &exe, allow_host_paths, Arc::clone(&store), blobs.store())
+        let local = Local::start(data, &exe, machine, Arc::clone(&store), blobs.store())
             .await
             .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
         let service = Service::start(

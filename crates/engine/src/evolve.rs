@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use argosy_model::{
-    Attempt, AttemptPhase, End, Event, Exit, Kind, Outputs, Phase, Role, Step, StepKey, StepSeed,
-    Turn,
+    Attempt, AttemptPhase, End, Event, Exit, Holding, Kind, Outputs, Phase, Role, Step, StepKey,
+    StepSeed, Turn,
 };
 
 use crate::run::Run;
@@ -75,6 +75,12 @@ impl Run {
                     .retain(|(name, _)| parameters.iter().all(|(new, _)| new != name));
                 outputs.parameters.extend(parameters.iter().cloned());
             }),
+            Event::LocksAsked { .. } | Event::LocksAwaited { .. } | Event::LocksTaken { .. } => {
+                self.evolve_locks(event)
+            }
+            Event::Recalled { step, recall } => {
+                self.with_step(*step, |step| step.recall = Some(recall.clone()))
+            }
             Event::StepEnded { step, phase, message, outputs } => {
                 self.end_step(*step, *phase, message.as_deref(), outputs.as_deref(), at_ms)
             }
@@ -129,9 +135,39 @@ impl Run {
                 self.phase = *phase;
                 self.message.clone_from(message);
                 self.ended_ms = at_ms;
+                self.locks.clear();
             }
             _ => {}
         }
+    }
+
+    fn evolve_locks(&mut self, event: &Event) -> Result<(), &'static str> {
+        let (step, message) = match event {
+            Event::LocksAsked { step, locks } => {
+                let holding = Holding { locks: locks.clone(), taken: false, awaited: None };
+                self.locks.insert(*step, holding);
+                return Ok(());
+            }
+            Event::LocksAwaited { step, lock, message } => {
+                self.holding(*step)?.awaited = Some(lock.clone());
+                (*step, Some(message))
+            }
+            Event::LocksTaken { step } => {
+                let holding = self.holding(*step)?;
+                (holding.taken, holding.awaited) = (true, None);
+                (*step, None)
+            }
+            _ => return Ok(()),
+        };
+        if step.is_none() {
+            self.message = message.map(|text| text.to_string()).unwrap_or_default();
+            return Ok(());
+        }
+        self.with_step(step, |step| step.message = message.cloned())
+    }
+
+    fn holding(&mut self, key: StepKey) -> Result<&mut Holding, &'static str> {
+        self.locks.get_mut(&key).ok_or("no locks were asked for")
     }
 
     fn with_step(
@@ -176,6 +212,7 @@ impl Run {
             outputs: None,
             attempts: Vec::new(),
             message: None,
+            recall: None,
         });
         self.index_step(key);
         Ok(())
@@ -265,6 +302,7 @@ impl Run {
         if let Some(outputs) = outputs {
             step.outputs = Some(Box::new(outputs.clone()));
         }
+        self.locks.remove(&key);
         let deadline = std::mem::take(&mut step.deadline_ms);
         self.timers.remove(&(deadline, key));
         self.expanding.remove(&key);

@@ -3,6 +3,7 @@
 //! `workflow/controller/{steps,dag,operator}.go`, `pkg/apis/workflow/v1alpha1/workflow_types.go`
 //! `NodeID`).
 
+use argosy_model::graph::Lock;
 use argosy_model::{Role, StepKey};
 use serde_json::Value;
 
@@ -138,6 +139,16 @@ pub fn display_name(run: &Run, key: StepKey) -> String {
             push_part(run, key, &mut name);
             name.strip_prefix('.').map(str::to_owned).unwrap_or(name)
         }
+    }
+}
+
+/// A lock as messages name it: `space/Mutex/name`, `space/ConfigMap/map/key` (argo-workflows
+/// `workflow/sync/lock_name.go`).
+#[must_use]
+pub fn lock_name(space: &str, lock: &Lock) -> String {
+    match lock {
+        Lock::Mutex { name } => format!("{space}/Mutex/{name}"),
+        Lock::Semaphore { config_map, key } => format!("{space}/ConfigMap/{config_map}/{key}"),
     }
 }
 

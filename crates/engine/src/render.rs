@@ -8,13 +8,13 @@ use argosy_model::process::{
     Container, EnvValue, EnvVar, OutputArtifact, OutputFile, OutputsSpec, ProcessSpec, SetMember,
     StagedInput, VolumeSource,
 };
-use argosy_model::{AttemptId, StepKey};
+use argosy_model::{AttemptId, Resources, StepKey};
 use serde_json::{Value, json};
 
 use crate::decide::render_text;
-use crate::names;
 use crate::run::Run;
 use crate::scope::View;
+use crate::{names, patch};
 
 /// A process that is ready to be made, and what a person calls it.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,10 +48,27 @@ pub fn render(run: &Run, attempt: AttemptId) -> Result<Rendered, String> {
         (None, _) => names::full_name(run, key),
     };
     let view = late_view(run, attempt, template, &name);
-    let process = Renderer { view: &view }
-        .process(template, process, attempt)
-        .map_err(|error| error.to_string())?;
-    Ok(Rendered { process, name, space })
+    let renderer = Renderer { view: &view };
+    let mut rendered =
+        renderer.process(template, process, attempt).map_err(|error| error.to_string())?;
+    renderer.lay_on(&process.patches, &mut rendered)?;
+    Ok(Rendered { process: rendered, name, space })
+}
+
+/// What the process of an attempt needs, patches counted in. A patch that cannot be
+/// laid on counts for nothing here; the attempt is refused for it when it is rendered.
+#[must_use]
+pub fn needs(run: &Run, attempt: AttemptId) -> Option<Resources> {
+    if let Some(task) = run.task_of(attempt.step) {
+        return Some(task.process.resources);
+    }
+    let process = match &run.template_of(attempt.step)?.body {
+        Body::Process(process) | Body::ContainerSet(process) => process,
+        _ => return None,
+    };
+    let patched = || render(run, attempt).ok().map(|rendered| rendered.process.resources);
+    let patched = if process.patches.is_empty() { None } else { patched() };
+    Some(patched.unwrap_or(process.resources))
 }
 
 /// How many tries of the user's budget came before this attempt.
@@ -156,6 +173,36 @@ impl Renderer<'_, '_> {
         })
     }
 
+    fn lay_on(&self, patches: &[Value], process: &mut ProcessSpec) -> Result<(), String> {
+        for given in patches {
+            let tree = match given {
+                Value::String(text) => {
+                    let text = self.text(text).map_err(|error| error.to_string())?;
+                    serde_json::from_str(&text)
+                        .map_err(|error| format!("podSpecPatch: not JSON: {error}"))?
+                }
+                tree => self.tree(tree).map_err(|error| error.to_string())?,
+            };
+            patch::lay_on(process, &tree)?;
+        }
+        Ok(())
+    }
+
+    /// A tree with all tags in its texts replaced.
+    fn tree(&self, tree: &Value) -> Text<Value> {
+        Ok(match tree {
+            Value::String(text) => Value::from(self.text(text)?),
+            Value::Array(items) => {
+                items.iter().map(|item| self.tree(item)).collect::<Text<Vec<_>>>()?.into()
+            }
+            Value::Object(map) => {
+                let pairs = map.iter().map(|(key, value)| Ok((self.text(key)?, self.tree(value)?)));
+                Value::Object(pairs.collect::<Text<_>>()?)
+            }
+            other => other.clone(),
+        })
+    }
+
     fn container(&self, container: &Container) -> Text<Container> {
         let env = container.env.iter().map(|var| {
             let value = match &var.value {
@@ -175,6 +222,7 @@ impl Renderer<'_, '_> {
             env_from: container.env_from.clone(),
             working_dir: self.text(&container.working_dir)?,
             mounts: container.mounts.clone(),
+            claim: container.claim,
         })
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use argosy_model::graph::{Body, Call, Graph, Template};
 use argosy_model::run::Plan;
 use argosy_model::{
-    Artifact, AttemptId, AttemptPhase, Kind, Phase, Role, RunId, RunPhase, RunSpec, Shutdown, Step,
-    StepKey, TaskSpec,
+    Artifact, AttemptId, AttemptPhase, Holding, Kind, Phase, Role, RunId, RunPhase, RunSpec,
+    Shutdown, Step, StepKey, TaskSpec,
 };
 use serde_json::Value;
 
@@ -34,6 +34,8 @@ pub struct Run {
     pub global_artifacts: BTreeMap<Box<str>, Artifact>,
     /// Labels as they are now.
     pub labels: Vec<(String, String)>,
+    /// Locks that are held or waited for, by step; `StepKey::NONE` for the run's own.
+    pub locks: BTreeMap<StepKey, Holding>,
     /// Its phase.
     pub phase: RunPhase,
     /// What a person should read about it.
@@ -63,6 +65,8 @@ pub struct Run {
     pub(crate) live_attempts: usize,
     /// Steps that wait for the run's parallelism, in order.
     pub(crate) throttled: VecDeque<StepKey>,
+    /// Steps whose outputs are being looked up.
+    pub(crate) recalling: BTreeSet<StepKey>,
     /// Fan-outs that are not fully expanded.
     pub(crate) expanding: BTreeSet<StepKey>,
     /// Keys of the root, the exit handler and the run's hooks.
@@ -88,6 +92,7 @@ impl Run {
             globals: BTreeMap::new(),
             global_artifacts: BTreeMap::new(),
             labels,
+            locks: BTreeMap::new(),
             phase: RunPhase::Running,
             message: String::new(),
             accepted_ms,
@@ -103,6 +108,7 @@ impl Run {
             timers: BTreeSet::new(),
             live_attempts: 0,
             throttled: VecDeque::new(),
+            recalling: BTreeSet::new(),
             expanding: BTreeSet::new(),
             tops: Vec::new(),
         }

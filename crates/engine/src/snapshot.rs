@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use argosy_model::{
-    Artifact, Event, Kind, Role, RunId, RunPhase, RunSpec, Shutdown, Step, StepKey, TaskSpec,
+    Artifact, Event, Holding, Kind, Role, RunId, RunPhase, RunSpec, Shutdown, Step, StepKey,
+    TaskSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,6 +36,9 @@ pub struct Head {
     /// Labels.
     #[serde(default)]
     pub labels: Vec<(String, String)>,
+    /// Locks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub locks: BTreeMap<StepKey, Holding>,
     /// Phase.
     pub phase: RunPhase,
     /// Message.
@@ -83,6 +87,7 @@ impl Run {
             globals: self.globals.clone(),
             global_artifacts: self.global_artifacts.clone(),
             labels: self.labels.clone(),
+            locks: self.locks.clone(),
             phase: self.phase,
             message: self.message.clone(),
             accepted_ms: self.accepted_ms,
@@ -118,6 +123,7 @@ impl Run {
         run.globals = head.globals;
         run.global_artifacts = head.global_artifacts;
         run.labels = head.labels;
+        run.locks = head.locks;
         run.phase = head.phase;
         run.message = head.message;
         run.ended_ms = head.ended_ms;
@@ -156,6 +162,7 @@ impl Run {
         self.expanding.clear();
         self.tops.clear();
         self.throttled.clear();
+        self.recalling.clear();
         for key in (0u32..).map(StepKey).take(self.steps.len()) {
             self.index_step(key);
             let step = self.at(key);
@@ -173,16 +180,27 @@ impl Run {
         self.live_attempts = self.steps.iter().filter(live).count();
     }
 
+    /// Whether a step is over with all that ends with it, as far as the steps alone tell.
+    fn has_settled(&self, key: StepKey) -> bool {
+        let step = self.at(key);
+        let must_end = |child: &StepKey| match self.at(*child).role {
+            Role::Hook(_) => true,
+            Role::Child(_) => step.kind == Kind::Task,
+            _ => false,
+        };
+        step.phase.is_terminal()
+            && self
+                .children(key)
+                .iter()
+                .filter(|child| must_end(child))
+                .all(|c| self.has_settled(*c))
+    }
+
     /// Open counts, gates and lines of one step.
     fn rebuild_counts(&mut self, key: StepKey) {
-        let is_settled = |run: &Run, child: &StepKey| {
-            let hooks =
-                run.children(*child).iter().filter(|h| matches!(run.at(**h).role, Role::Hook(_)));
-            run.at(*child).phase.is_terminal()
-                && hooks.into_iter().all(|h| run.at(*h).phase.is_terminal())
-        };
         let children = self.children(key).to_vec();
-        let unsettled: Vec<_> = children.into_iter().filter(|c| !is_settled(self, c)).collect();
+        let unsettled: Vec<_> =
+            children.into_iter().filter(|child| !self.has_settled(*child)).collect();
         let (hooks, others): (Vec<_>, Vec<_>) =
             unsettled.into_iter().partition(|c| matches!(self.at(*c).role, Role::Hook(_)));
         if let Some(frame) = self.frames.get_mut(&key) {
@@ -216,6 +234,9 @@ impl Run {
                 | Event::DeadlineSet { step, .. }
                 | Event::StepMessage { step, .. }
                 | Event::OutputsSupplied { step, .. }
+                | Event::Recalled { step, .. }
+                | Event::LocksAwaited { step, .. }
+                | Event::LocksTaken { step, .. }
                 | Event::StepEnded { step, .. }
                 | Event::AttemptQueued { step, .. }
                 | Event::AttemptPlaced { step, .. }
@@ -224,6 +245,9 @@ impl Run {
                 | Event::AttemptEnded { step, .. } => *step,
                 _ => continue,
             };
+            if key.is_none() {
+                continue;
+            }
             let page = page_of(key);
             if pages.last() != Some(&page) && !pages.contains(&page) {
                 pages.push(page);

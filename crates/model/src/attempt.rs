@@ -98,6 +98,22 @@ pub struct End {
     /// Unix ms at which its outputs were kept.
     #[serde(default)]
     pub saved_ms: i64,
+    /// The ends of its single processes, in the order of the spec, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub containers: Vec<ContainerEnd>,
+}
+
+/// The end of one of an attempt's processes. One that never started has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerEnd {
+    /// The container.
+    pub name: String,
+    /// How it ended.
+    pub exit: Exit,
+    /// Unix ms at which it started.
+    pub started_ms: i64,
+    /// Unix ms at which it ended.
+    pub ended_ms: i64,
 }
 
 impl End {
@@ -113,6 +129,7 @@ impl End {
             started_ms: 0,
             ended_ms: 0,
             saved_ms: 0,
+            containers: Vec::new(),
         }
     }
 

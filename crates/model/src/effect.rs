@@ -2,7 +2,7 @@
 //! it twice is the same as doing it once.
 
 use crate::attempt::Kill;
-use crate::id::{AttemptId, RunId};
+use crate::id::{AttemptId, RunId, StepKey};
 use crate::resources::Resources;
 
 /// What the world is asked to do for a run.
@@ -18,6 +18,24 @@ pub enum Effect {
     Kill(AttemptId, Kill),
     /// Come back with `Wake` at this time (Unix ms), or earlier.
     WakeAt(RunId, i64),
+    /// Give a step (or, with no step, the run) its locks once they are free, and come back with
+    /// `LocksGiven`; tell it before if it has to wait.
+    Acquire(RunId, StepKey),
+    /// Take the locks of a step or a run back, or out of the queue.
+    Release(RunId, StepKey),
+    /// Look the outputs of a step up, and come back with `Recalled`.
+    Recall {
+        /// The run.
+        run: RunId,
+        /// The step.
+        step: StepKey,
+        /// The cache, within the space.
+        cache: String,
+        /// The key in it.
+        key: String,
+    },
+    /// Keep the outputs of a step under the cache and key where they had been looked up.
+    Remember(RunId, StepKey),
     /// The run has ended: fold it into the archive.
     Archive(RunId),
 }

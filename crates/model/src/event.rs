@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::attempt::{End, Kill};
+use crate::graph::Lock;
 use crate::id::StepKey;
 use crate::phase::{Kind, Phase, Role, RunPhase, Shutdown};
-use crate::run::{Inputs, Outputs, RunSpec, TaskSpec};
+use crate::run::{Inputs, Outputs, Recall, RunSpec, TaskSpec};
 
 /// Who or what caused a turn, for the audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,6 +96,38 @@ pub enum Event {
         step: StepKey,
         /// The values.
         parameters: Vec<(Box<str>, Value)>,
+    },
+    /// A step (or the run, where there is none) asked for locks. They are given back when it ends.
+    #[serde(rename = "locks-asked")]
+    LocksAsked {
+        /// The step.
+        step: StepKey,
+        /// All that it needs at once.
+        locks: Vec<Lock>,
+    },
+    /// It was told that it has to wait for them.
+    #[serde(rename = "locks-awaited")]
+    LocksAwaited {
+        /// The step.
+        step: StepKey,
+        /// The first that is not free.
+        lock: Lock,
+        /// The same for a person.
+        message: Box<str>,
+    },
+    /// It was given them.
+    #[serde(rename = "locks-taken")]
+    LocksTaken {
+        /// The step.
+        step: StepKey,
+    },
+    /// The outputs of a step were looked up before it ran.
+    #[serde(rename = "recalled")]
+    Recalled {
+        /// The step.
+        step: StepKey,
+        /// Where, and whether they were there.
+        recall: Box<Recall>,
     },
     /// A step ended.
     #[serde(rename = "ended")]

@@ -155,8 +155,19 @@ pub struct ProcessTemplate {
     pub daemon: bool,
     /// Ms between the polite and the final signal.
     pub grace_ms: Option<u64>,
-    /// Merged into the process once the step's inputs are known (JSON or YAML merge patch).
-    pub patch: Option<Text>,
+    /// Merged into the process once the step's inputs are known, one after the other: strategic
+    /// merge patches of a pod's spec with tags in their texts, or texts that are JSON once their
+    /// tags are replaced.
+    pub patches: Vec<Value>,
+}
+
+impl ProcessTemplate {
+    /// What its containers need together, by their own claims.
+    #[must_use]
+    pub fn needs(&self) -> Resources {
+        let set = self.set.iter().map(|member| &member.container);
+        crate::process::needs(&self.init, [&self.main].into_iter().chain(&self.sidecars).chain(set))
+    }
 }
 
 /// A call of a template.
@@ -434,8 +445,8 @@ pub struct Memo {
     pub max_age: Option<Text>,
 }
 
-/// A lock.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A lock of a space.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Lock {
     /// One holder.
     Mutex {

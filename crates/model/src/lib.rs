@@ -30,4 +30,4 @@ pub use phase::{Kind, Phase, Role, RunPhase, Shutdown};
 pub use process::ProcessSpec;
 pub use record::{FORMAT_VERSION, Record, Turn};
 pub use resources::Resources;
-pub use run::{Inputs, Outputs, RunSpec, Step, TaskSpec};
+pub use run::{Holding, Inputs, Outputs, Recall, RunSpec, Step, TaskSpec};

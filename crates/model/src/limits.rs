@@ -65,6 +65,7 @@ limits! {
     ARCHIVE_ENTRIES = "archive-entries", 1_000_000, "entries", "files in one archive";
     ARCHIVE_BYTES = "archive-bytes", 64 << 30, "bytes", "one archive when unpacked";
     ARCHIVE_RATIO = "archive-ratio", 1_100, "times", "unpacked over packed size of an archive (above 1 MiB)";
+    MEMO_KEY_BYTES = "memo-key-bytes", 253, "bytes", "the key of a step's outputs in a cache";
     LABELS = "labels", 1_000, "labels", "labels or annotations of one object";
 }
 

@@ -53,6 +53,50 @@ pub struct Container {
     pub working_dir: String,
     /// Volumes by name.
     pub mounts: Vec<Mount>,
+    /// What it asks for and may use.
+    pub claim: Claim,
+}
+
+/// What a process asks for and the most that it may use; 0 where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Claim {
+    /// What it asks for.
+    pub requests: Resources,
+    /// The most that it may use.
+    pub limits: Resources,
+}
+
+impl Claim {
+    /// What a machine sets aside for it: of each resource what it asks for; where it only has a
+    /// limit, that (Kubernetes' defaulting of requests).
+    #[must_use]
+    pub fn needs(&self) -> Resources {
+        let of = |requested: u64, limit: u64| if requested == 0 { limit } else { requested };
+        Resources {
+            cpu_milli: of(self.requests.cpu_milli, self.limits.cpu_milli),
+            memory_bytes: of(self.requests.memory_bytes, self.limits.memory_bytes),
+            gpus: of(self.requests.gpus, self.limits.gpus),
+        }
+    }
+}
+
+/// What processes need together. Init containers run before the others, so of both the larger
+/// counts, as Kubernetes has it.
+#[must_use]
+pub fn needs<'c>(
+    init: impl IntoIterator<Item = &'c Container>,
+    beside: impl IntoIterator<Item = &'c Container>,
+) -> Resources {
+    let together = beside.into_iter().map(|container| container.claim.needs());
+    let together = together.fold(Resources::default(), |sum, next| sum.plus(&next));
+    init.into_iter().map(|container| container.claim.needs()).fold(together, |most, next| {
+        Resources {
+            cpu_milli: most.cpu_milli.max(next.cpu_milli),
+            memory_bytes: most.memory_bytes.max(next.memory_bytes),
+            gpus: most.gpus.max(next.gpus),
+        }
+    })
 }
 
 /// A member of a container set.

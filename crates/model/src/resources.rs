@@ -68,6 +68,22 @@ pub fn quantity_milli(text: &str) -> Option<u64> {
     u64::try_from(value.div_ceil(scale.checked_mul(denominator)?)).ok()
 }
 
+/// What a Kubernetes resource list (`cpu`, `memory`, `nvidia.com/gpu`, ...) says of the resources
+/// that are known here. What is no quantity counts as not said.
+#[must_use]
+pub fn of_quantities(list: impl IntoIterator<Item = (String, String)>) -> Resources {
+    let mut resources = Resources::default();
+    for (name, text) in list {
+        match name.as_str() {
+            "cpu" => resources.cpu_milli = quantity_milli(&text).unwrap_or(0),
+            "memory" => resources.memory_bytes = quantity(&text).unwrap_or(0),
+            name if name.ends_with("/gpu") => resources.gpus = quantity(&text).unwrap_or(0),
+            _ => {}
+        }
+    }
+    resources
+}
+
 /// A Kubernetes quantity in whole units, rounded up (`Quantity.Value`).
 #[must_use]
 pub fn quantity(text: &str) -> Option<u64> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::artifact::Artifact;
 use crate::attempt::Attempt;
 use crate::effect::Gang;
-use crate::graph::{Graph, Retry};
+use crate::graph::{Graph, Lock, Retry};
 use crate::id::StepKey;
 use crate::phase::{Kind, Phase, Role};
 use crate::process::ProcessSpec;
@@ -102,6 +102,32 @@ pub struct Step {
     /// What a person should read about it.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Box<str>>,
+    /// Where its outputs were looked up before it ran.
+    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<Box<Recall>>,
+}
+
+/// A place where the outputs of a step are kept for later ones, and whether they were there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recall {
+    /// The cache, within the space.
+    pub cache: String,
+    /// The key in it.
+    pub key: String,
+    /// Whether outputs were there and taken.
+    pub hit: bool,
+}
+
+/// Locks that a step or a run holds, or waits for. All of them or none are held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holding {
+    /// The locks, with final names.
+    pub locks: Vec<Lock>,
+    /// Whether they are held.
+    pub taken: bool,
+    /// The one that is not free, while they are waited for and that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited: Option<Lock>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]

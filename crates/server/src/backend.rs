@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use argosy_engine::Rendered;
 use argosy_model::attempt::{End, Kill};
-use argosy_model::{AttemptId, Resources};
+use argosy_model::{Artifact, AttemptId, Resources};
+use async_trait::async_trait;
 
 /// Makes jobs real.
+#[async_trait]
 pub trait Backend: Send + Sync + 'static {
     /// Starts an attempt, or tells again how it stands.
     fn run(&self, attempt: AttemptId, rendered: Rendered);
@@ -16,6 +18,10 @@ pub trait Backend: Send + Sync + 'static {
     fn forget(&self, attempt: AttemptId);
     /// After a restart, before anything else: whatever is known of other attempts can go.
     fn keep_only(&self, _wanted: &BTreeSet<AttemptId>) {}
+    /// Whether the bytes of an artifact of a space are still where they were kept.
+    async fn holds(&self, _space: &str, _artifact: &Artifact) -> bool {
+        true
+    }
     /// Its machines, in the order of their ordinals.
     fn machines(&self) -> Vec<(String, Resources)>;
 }

@@ -14,6 +14,6 @@ mod service;
 pub use backend::{Backend, BackendReport};
 pub use clock::{Clock, SystemClock};
 pub use core::Options;
-pub use local::{Local, abilities};
+pub use local::{Local, MachineOptions, abilities};
 pub use reader::Reader;
 pub use service::{Service, Stopped};

@@ -11,12 +11,21 @@ use argosy_engine::Rendered;
 use argosy_exec::local::{self, Level, Report};
 use argosy_exec::{Values, images::ImageTable};
 use argosy_model::attempt::Kill;
-use argosy_model::{AttemptId, Resources};
+use argosy_model::{Artifact, AttemptId, Location, Resources};
 use argosy_store::Storage;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 
 use crate::backend::{Backend, BackendReport};
+
+/// What processes may see of this machine.
+#[derive(Clone, Debug)]
+pub struct MachineOptions {
+    /// Folders below which manifests may name paths.
+    pub allow_host_paths: Vec<PathBuf>,
+    /// The most that processes are kept apart.
+    pub max_isolation: Level,
+}
 
 /// The backend of this machine with what it tells.
 pub struct Local {
@@ -34,22 +43,22 @@ impl Local {
     pub async fn start(
         data_dir: &Path,
         exe: &Path,
-        allow_host_paths: Vec<PathBuf>,
+        machine: MachineOptions,
         store: Arc<dyn Storage>,
         blobs: Arc<dyn argosy_blob::Store>,
     ) -> io::Result<Local> {
         let options = local::Options {
             data_dir: data_dir.to_owned(),
             exe: exe.to_owned(),
-            allow_host_paths,
+            allow_host_paths: machine.allow_host_paths,
             images: ImageTable::default(),
-            max_isolation: Level::PrivateRoot,
+            max_isolation: machine.max_isolation,
         };
         let values = Arc::new(StoredValues { store });
-        let (inner, told) = local::Local::start(options, blobs, values).await?;
+        let (inner, told) = local::Local::start(options, Arc::clone(&blobs), values).await?;
         let (reports, heard) = mpsc::unbounded_channel();
         tokio::spawn(forward(told, reports));
-        Ok(Local { backend: Arc::new(Machine { inner }), reports: heard })
+        Ok(Local { backend: Arc::new(Machine { inner, blobs }), reports: heard })
     }
 }
 
@@ -90,8 +99,10 @@ pub async fn abilities(data_dir: &Path, exe: &Path) -> io::Result<Option<local::
 /// This machine.
 struct Machine {
     inner: local::Local,
+    blobs: Arc<dyn argosy_blob::Store>,
 }
 
+#[async_trait]
 impl Backend for Machine {
     fn run(&self, attempt: AttemptId, rendered: Rendered) {
         self.inner.run(attempt, rendered.process, rendered.name, rendered.space);
@@ -109,9 +120,31 @@ impl Backend for Machine {
         self.inner.forget_all_but(wanted);
     }
 
+    async fn holds(&self, space: &str, artifact: &Artifact) -> bool {
+        match &artifact.at {
+            // Nobody takes away what is not kept here.
+            Location::Raw { .. } | Location::S3(_) | Location::Http { .. } => true,
+            Location::Blob { key } => holds(&*self.blobs, space, key).await.unwrap_or(false),
+        }
+    }
+
     fn machines(&self) -> Vec<(String, Resources)> {
         vec![argosy_exec::machine()]
     }
+}
+
+/// Whether there is an object under a key, or any object under a prefix. `None` when that cannot be
+/// told.
+async fn holds(blobs: &dyn argosy_blob::Store, space: &str, key: &str) -> Option<bool> {
+    let space = argosy_blob::Space::new(space).ok()?;
+    if !key.ends_with('/') {
+        let at = argosy_blob::Address::new(&space, key).ok()?;
+        if blobs.head(&at).await.ok()?.is_some() {
+            return Some(true);
+        }
+    }
+    let prefix = format!("{}/", key.trim_end_matches('/'));
+    Some(!blobs.list(&space, &prefix, "", 1).await.ok()?.objects.is_empty())
 }
 
 /// Configuration maps and secrets from the store.

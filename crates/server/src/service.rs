@@ -63,7 +63,7 @@ impl Service {
         )
         .await?;
         let (requests, inbox) = mpsc::channel(INBOX);
-        tokio::spawn(loaded.core.run(inbox, reports, loaded.commits));
+        tokio::spawn(loaded.core.run(inbox, reports, loaded.commits, loaded.found));
         Ok(Service { requests, store, clock, shared, trouble: seen })
     }
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use argosy_engine::Run;
 use argosy_model::{Outputs, Record, RunId};
-use argosy_store::{Assembly, Commit, ListFilter, Loaded, Object, Result, RunRow, Storage};
+use argosy_store::{
+    Assembly, Commit, ListFilter, Loaded, Object, ObjectChange, Result, RunRow, Storage,
+};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
@@ -27,6 +29,8 @@ struct Kept {
     parts: BTreeMap<(RunId, String), Vec<u8>>,
     archived: BTreeSet<RunId>,
     commits: u64,
+    memos: BTreeMap<[String; 3], (i64, Outputs)>,
+    objects: BTreeMap<[String; 3], Object>,
 }
 
 /// What is on the disk. Survives every crash.
@@ -60,6 +64,11 @@ impl Disk {
         plan.filter(|(at, _)| *at <= number).map(|(_, fate)| fate)
     }
 
+    /// Waits until the power goes.
+    pub async fn power_loss(&self) {
+        self.power.notified().await;
+    }
+
     /// How many commits there were.
     #[must_use]
     pub fn commits(&self) -> u64 {
@@ -87,6 +96,11 @@ impl Kept {
             self.archived.insert(archived.run);
             self.parts.retain(|(run, _), _| *run != archived.run);
         }
+        for memo in &commit.memos {
+            let at = [memo.space.clone(), memo.cache.clone(), memo.name.clone()];
+            self.memos.insert(at, (commit.at_ms, memo.outputs.clone()));
+        }
+        commit.objects.iter().for_each(|change| self.change(change));
         for run in &commit.deleted {
             self.rows.remove(run);
             self.archived.remove(run);
@@ -95,6 +109,20 @@ impl Kept {
             self.log.retain(|(seq, _)| *seq > cut);
         }
         seq
+    }
+
+    fn change(&mut self, change: &ObjectChange) {
+        let ObjectChange { space, kind, name, data } = change.clone();
+        let at = [space.clone(), kind.clone(), name.clone()];
+        match data {
+            Some(data) => {
+                let object = Object { space, kind, name, version: 1, created_ms: 0, data };
+                self.objects.insert(at, object);
+            }
+            None => {
+                self.objects.remove(&at);
+            }
+        }
     }
 
     fn load(&self, now_ms: i64) -> Result<Loaded> {
@@ -147,11 +175,13 @@ impl Storage for Disk {
         Ok(self.with(|kept| kept.rows.values().rev().cloned().collect()))
     }
 
-    async fn objects(&self, _: &str, _: &str) -> Result<Vec<Object>> {
-        Ok(Vec::new())
+    async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>> {
+        let is = |object: &&Object| object.space == space && object.kind == kind;
+        Ok(self.with(|kept| kept.objects.values().filter(is).cloned().collect()))
     }
 
-    async fn memo(&self, _: &str, _: &str, _: &str) -> Result<Option<(i64, Outputs)>> {
-        Ok(None)
+    async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>> {
+        let at = [space, cache, name].map(str::to_owned);
+        Ok(self.with(|kept| kept.memos.get(&at).cloned()))
     }
 }

@@ -5,6 +5,7 @@ use argosy_model::run::Plan;
 use serde_json::{Value, json};
 
 use crate::Random;
+use crate::world::{RUN_LOCK, STEP_LOCK};
 
 /// A run of a few steps: a DAG, groups of steps, or a loop.
 pub(crate) fn draw(random: &mut Random, number: u64) -> RunSpec {
@@ -13,7 +14,8 @@ pub(crate) fn draw(random: &mut Random, number: u64) -> RunSpec {
         1 => steps(random),
         _ => fan_out(random),
     };
-    let graph = json!({"templates": [main, {"name": "leaf", "body": {"Process": {}}}]});
+    let mut graph = json!({"templates": [main, {"name": "leaf", "body": {"Process": {}}}]});
+    lock(random, &mut graph);
     let graph = serde_json::from_value(graph).unwrap_or_default();
     RunSpec {
         space: "default".into(),
@@ -25,6 +27,25 @@ pub(crate) fn draw(random: &mut Random, number: u64) -> RunSpec {
         plan: Plan::Graph(Box::new(graph)),
         source: Value::Null,
     }
+}
+
+/// Some runs want a lock for all of themselves, some for each of their processes.
+fn lock(random: &mut Random, graph: &mut Value) {
+    let name = format!("m{}", random.below(2));
+    let locks = json!([{"Mutex": {"name": name}}]);
+    let variable = match random.below(3) {
+        0 => {
+            graph["locks"] = locks;
+            RUN_LOCK
+        }
+        1 => {
+            graph["templates"][1]["locks"] = locks;
+            STEP_LOCK
+        }
+        _ => return,
+    };
+    let env = json!([{"name": variable, "value": {"Text": name}}]);
+    graph["templates"][1]["body"] = json!({"Process": {"main": {"env": env}}});
 }
 
 fn dag(random: &mut Random) -> Value {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use argosy_engine::Rendered;
 use argosy_model::attempt::{End, Exit, Kill};
+use argosy_model::process::EnvValue;
 use argosy_model::{AttemptId, Resources, RunId, StepKey};
 use argosy_server::{Backend, BackendReport};
 use tokio::sync::mpsc;
@@ -17,6 +18,15 @@ enum Process {
     Ended(Box<End>),
 }
 
+/// Says in a process's environment that all processes of its run share a lock against other runs.
+pub(crate) const RUN_LOCK: &str = "RUN_LOCK";
+
+/// Says in a process's environment that no other process may run beside it with the same lock.
+pub(crate) const STEP_LOCK: &str = "STEP_LOCK";
+
+/// A lock by its variable and name.
+type Exclusive = (String, String);
+
 #[derive(Debug, Default)]
 struct Inside {
     processes: BTreeMap<AttemptId, Process>,
@@ -24,6 +34,8 @@ struct Inside {
     starts: BTreeMap<AttemptId, u32>,
     /// Steps of which a process ended well, and was reported.
     done: BTreeSet<(RunId, StepKey)>,
+    /// What running processes must have for themselves.
+    exclusive: BTreeMap<AttemptId, Exclusive>,
     /// Faults that were seen while they happened.
     faults: Vec<String>,
     reports: Option<mpsc::UnboundedSender<BackendReport>>,
@@ -78,7 +90,7 @@ impl World {
         self.with(|inside| inside.starts.len())
     }
 
-    fn begin(&self, attempt: AttemptId) -> Option<u64> {
+    fn begin(&self, attempt: AttemptId, exclusive: Option<Exclusive>) -> Option<u64> {
         self.with(|inside| {
             match inside.processes.get(&attempt) {
                 Some(Process::Running) => return None,
@@ -102,6 +114,9 @@ impl World {
                 inside.faults.push(format!("{attempt} was started beside another attempt"));
             }
             inside.processes.insert(attempt, Process::Running);
+            if let Some(lock) = exclusive {
+                inside.take(attempt, lock);
+            }
             let mixed = inside.seed ^ (attempt.run.0 << 20) ^ u64::from(attempt.step.0);
             Some(crate::Random::new(mixed).below(50))
         })
@@ -122,6 +137,28 @@ impl World {
     }
 }
 
+impl Inside {
+    /// Notes a lock of a process that starts; a second holder is a fault.
+    fn take(&mut self, attempt: AttemptId, lock: Exclusive) {
+        let runs = |id: &AttemptId| matches!(self.processes.get(id), Some(Process::Running));
+        let beside = |id: &AttemptId| lock.0 == STEP_LOCK || id.run != attempt.run;
+        let mut held = self.exclusive.iter().filter(|(id, held)| **held == lock && runs(id));
+        if let Some((other, _)) = held.find(|(id, _)| beside(id)) {
+            self.faults.push(format!("{attempt} was started while {other} held {lock:?}"));
+        }
+        self.exclusive.insert(attempt, lock);
+    }
+}
+
+fn exclusive(rendered: &Rendered) -> Option<Exclusive> {
+    rendered.process.main.env.iter().find_map(|variable| match &variable.value {
+        EnvValue::Text(lock) if [RUN_LOCK, STEP_LOCK].contains(&&*variable.name) => {
+            Some((variable.name.clone(), lock.clone()))
+        }
+        _ => None,
+    })
+}
+
 fn send(inside: &Inside, report: BackendReport) {
     if let Some(reports) = &inside.reports {
         // A server that is gone hears nothing.
@@ -130,8 +167,8 @@ fn send(inside: &Inside, report: BackendReport) {
 }
 
 impl Backend for World {
-    fn run(&self, attempt: AttemptId, _: Rendered) {
-        let Some(takes_ms) = self.begin(attempt) else { return };
+    fn run(&self, attempt: AttemptId, rendered: Rendered) {
+        let Some(takes_ms) = self.begin(attempt, exclusive(&rendered)) else { return };
         let world = self.clone();
         // The process is no part of the server: it goes on when the server's tasks are gone.
         tokio::spawn(async move {

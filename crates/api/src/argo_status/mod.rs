@@ -3,6 +3,8 @@
 //! Names and ids of nodes are what the clients compute again (`argosy_engine::names`). The source
 //! of the shapes is argo-workflows `pkg/apis/workflow/v1alpha1/workflow_types.go`.
 
+mod containers;
+mod locks;
 mod nodes;
 mod outputs;
 #[cfg(test)]
@@ -68,7 +70,7 @@ fn metadata(run: &Run, submitted: Option<&Value>) -> Value {
     metadata.insert("resourceVersion".into(), json!(run.events.to_string()));
     let mut labels: Map<String, Value> =
         run.labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
-    labels.insert("workflows.argoproj.io/phase".into(), json!(run.phase.as_str()));
+    labels.insert("workflows.argoproj.io/phase".into(), json!(phase(run)));
     if run.phase.is_terminal() {
         labels.insert("workflows.argoproj.io/completed".into(), json!("true"));
     }
@@ -76,10 +78,14 @@ fn metadata(run: &Run, submitted: Option<&Value>) -> Value {
     Value::Object(metadata)
 }
 
+fn phase(run: &Run) -> &'static str {
+    if locks::keep_run(run) { "Pending" } else { run.phase.as_str() }
+}
+
 fn status(run: &Run) -> Value {
     let (done, all) = run.progress();
     let mut status = Map::new();
-    status.insert("phase".into(), json!(run.phase.as_str()));
+    status.insert("phase".into(), json!(phase(run)));
     status.insert("startedAt".into(), time(run.accepted_ms));
     status.insert("finishedAt".into(), time(run.ended_ms));
     status.insert("progress".into(), json!(format!("{done}/{all}")));
@@ -87,6 +93,9 @@ fn status(run: &Run) -> Value {
         status.insert("message".into(), json!(run.message));
     }
     status.insert("nodes".into(), nodes(run));
+    if let Some(locks) = locks::of_run(run) {
+        status.insert("synchronization".into(), locks);
+    }
     if run.phase.is_terminal() {
         status.insert("conditions".into(), json!([{"type": "Completed", "status": "True"}]));
     }

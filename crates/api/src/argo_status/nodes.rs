@@ -8,7 +8,8 @@ use argosy_engine::{Run, names};
 use argosy_model::{Attempt, AttemptPhase, End, Exit, Kind, Outputs, Phase, Role, Step, StepKey};
 use serde_json::{Map, Value, json};
 
-use super::{outputs, time};
+use super::containers::Pod;
+use super::{locks, outputs, time};
 
 /// All nodes by id.
 #[must_use]
@@ -74,6 +75,10 @@ impl Nodes<'_> {
         if self.shows_tries(key) {
             let tries = self.add_tries(key, step, map);
             children.splice(0..0, tries);
+        } else if step.kind == Kind::ContainerSet {
+            let name = names::full_name(self.run, key);
+            let members = self.add_members(key, &name, &node, step.attempts.last(), map);
+            children.splice(0..0, members);
         }
         if !children.is_empty() {
             node.insert("children".into(), json!(children));
@@ -83,6 +88,19 @@ impl Nodes<'_> {
             node.insert("outboundNodes".into(), json!(outbound));
         }
         map.insert(self.id(key), Value::Object(node));
+    }
+
+    /// The members of a container set below their pod; the ids of the first ones.
+    fn add_members(
+        &self,
+        key: StepKey,
+        name: &str,
+        node: &Map<String, Value>,
+        attempt: Option<&Attempt>,
+        map: &mut Map<String, Value>,
+    ) -> Vec<String> {
+        let pod = Pod { run: &self.run.spec.name, name, node, attempt };
+        pod.add(self.run.template_of(key), map)
     }
 
     fn common(&self, key: StepKey, step: &Step) -> Map<String, Value> {
@@ -114,6 +132,13 @@ impl Nodes<'_> {
         }
         if let Some(outputs) = outputs::outputs(step.outputs.as_deref()) {
             node.insert("outputs".into(), outputs);
+        }
+        if let Some(status) = locks::of_node(self.run, key) {
+            node.insert("synchronizationStatus".into(), status);
+        }
+        if let Some(recall) = &step.recall {
+            let status = json!({"hit": recall.hit, "key": recall.key, "cacheName": recall.cache});
+            node.insert("memoizationStatus".into(), status);
         }
         if matches!(step.role, Role::Hook(_) | Role::RunHook(_) | Role::Exit) {
             node.insert("nodeFlag".into(), json!({"hooked": true}));
@@ -296,6 +321,10 @@ impl Nodes<'_> {
             node.insert("type".into(), json!("Pod"));
             node.insert("nodeFlag".into(), json!({"retried": true}));
             put_try(&mut node, step, attempt);
+            let members = self.add_members(key, &full, &node, Some(attempt), map);
+            if !members.is_empty() {
+                node.insert("children".into(), json!(members));
+            }
             map.insert(id.clone(), Value::Object(node));
             if !attempt.was_infrastructure() {
                 number += 1;

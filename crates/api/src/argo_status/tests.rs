@@ -1,7 +1,8 @@
 //! Shapes worked out from argo-workflows `workflow/controller/{steps,dag,operator}.go`.
 
 use argosy_engine::{Input, Run, decide, submit};
-use argosy_model::attempt::{End, Exit};
+use argosy_model::attempt::{ContainerEnd, End, Exit};
+use argosy_model::graph::Lock;
 use argosy_model::run::Plan;
 use argosy_model::{RunId, RunSpec, StepKey};
 use serde_json::{Value, json};
@@ -100,4 +101,77 @@ fn tries_are_nodes_below_a_retry_node() {
     assert_eq!(node(&workflow, "wf[0].a(0)")["message"], "main: Error (exit code 3)");
     assert_eq!(node(&workflow, "wf[0].a(1)")["phase"], "Succeeded");
     assert_eq!(node(&workflow, "wf[0].a(1)")["nodeFlag"]["retried"], true);
+}
+
+#[test]
+fn locks_are_shown_where_they_are_held_and_where_they_are_waited_for() {
+    let waiting = |step, lock: Lock| Input::LocksKept { step, lock, message: "Waiting".into() };
+    let mutex = Lock::Mutex { name: "m".into() };
+    let mut whole = two_groups();
+    whole["locks"] = json!([{"Mutex": {"name": "m"}}]);
+    let mut run_waits = run(whole);
+    let _ = decide(&mut run_waits, waiting(StepKey::NONE, mutex), 2_000);
+    let shown = workflow(&run_waits);
+    assert_eq!(shown["status"]["phase"], "Pending");
+    assert_eq!(shown["status"]["message"], "Waiting");
+    let locks = json!({"mutex": {"waiting": [{"mutex": "argo/Mutex/m"}]}});
+    assert_eq!(shown["status"]["synchronization"], locks);
+
+    let mut leaf = two_groups();
+    let semaphore = json!({"Semaphore": {"config_map": "c", "key": "k"}});
+    leaf["templates"][1]["locks"] = json!([semaphore]);
+    let mut step_waits = run(leaf);
+    let lock = serde_json::from_value(semaphore).unwrap();
+    let _ = decide(&mut step_waits, waiting(StepKey(2), lock), 2_000);
+    let shown = workflow(&step_waits);
+    let name = "argo/ConfigMap/c/k";
+    assert_eq!(node(&shown, "wf[0].a")["synchronizationStatus"], json!({"waiting": name}));
+    let _ = decide(&mut step_waits, Input::LocksGiven { step: StepKey(2) }, 3_000);
+    let shown = workflow(&step_waits);
+    let node = node(&shown, "wf[0].a");
+    assert_eq!(node.get("synchronizationStatus"), None);
+    let holder = format!("argo/wf/{}", node["id"].as_str().unwrap());
+    let locks = json!({"semaphore": {"holding": [{"semaphore": name, "holders": [holder]}]}});
+    assert_eq!(shown["status"]["synchronization"], locks);
+}
+
+#[test]
+fn members_of_a_container_set_are_nodes_below_their_pod() {
+    let member =
+        |name: &str, needs: &[&str]| json!({"container": {"name": name}, "dependencies": needs});
+    let set = json!([member("a", &[]), member("b", &["a"]), member("c", &["b"])]);
+    let mut run = run(json!({"templates": [
+        {"name": "main", "body": {"ContainerSet": {"set": set}}}]}));
+    let shown = workflow(&run);
+    assert_eq!(node(&shown, "wf")["children"], json!([id(&shown, "wf.a")]));
+    assert_eq!(node(&shown, "wf.a")["phase"], "Pending");
+    let attempt = run.current_attempt(StepKey(0)).unwrap().0;
+    let _ = decide(&mut run, Input::Placed { attempt, machine: 0 }, 2_000);
+    let _ = decide(&mut run, Input::Started { attempt, at_ms: 2_000 }, 2_000);
+    let shown = workflow(&run);
+    let phases =
+        |shown: &Value| ["wf.a", "wf.b", "wf.c"].map(|name| node(shown, name)["phase"].clone());
+    assert_eq!(phases(&shown), ["Running", "Pending", "Pending"]);
+    let ended = |name: &str, exit, at| ContainerEnd {
+        name: name.into(),
+        exit,
+        started_ms: at,
+        ended_ms: at + 1_000,
+    };
+    let containers = vec![ended("a", Exit::Code(0), 2_000), ended("b", Exit::Code(3), 3_000)];
+    let end = Box::new(End { containers, ..End::bare(Exit::Code(3)) });
+    let _ = decide(&mut run, Input::Ended { attempt, end }, 4_000);
+    let shown = workflow(&run);
+    assert_eq!(phases(&shown), ["Succeeded", "Failed", "Omitted"]);
+    let failed = node(&shown, "wf.b");
+    assert_eq!(
+        (&failed["type"], &failed["outputs"]["exitCode"]),
+        (&json!("Container"), &json!("3"))
+    );
+    assert_eq!(
+        (&failed["startedAt"], &failed["finishedAt"]),
+        (&json!("1970-01-01T00:00:03Z"), &json!("1970-01-01T00:00:04Z"))
+    );
+    assert_eq!(failed["children"], json!([id(&shown, "wf.c")]));
+    assert_eq!(failed["templateName"], "main");
 }

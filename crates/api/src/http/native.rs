@@ -2,7 +2,7 @@
 
 use argosy_engine::names;
 use argosy_model::attempt::Attempt;
-use argosy_model::{AttemptPhase, Kind, Phase, RunId, Step, StepKey};
+use argosy_model::{AttemptId, AttemptPhase, Kind, Phase, RunId, Step, StepKey};
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
@@ -33,19 +33,22 @@ pub(super) async fn explain(
     let view = open(&door, &space, &name).await?;
     let (phase, waiting) = view.read(|run| {
         let keys = (0u32..).map(StepKey).take(run.steps.len());
-        let waiting: Vec<_> = keys
+        let waiting = keys
             .filter_map(|key| run.step(key).map(|step| (key, step)))
             .filter(|(_, step)| !step.phase.is_terminal())
-            .filter(|(_, step)| step.kind.has_attempts() || step.kind == Kind::Suspend)
+            .filter(|(key, step)| {
+                let leaf = step.kind.has_attempts() || step.kind == Kind::Suspend;
+                leaf || waits_for_lock(run, *key)
+            })
             .map(|(key, step)| {
                 let queued = run
                     .current_attempt(key)
                     .filter(|(_, attempt)| attempt.phase == AttemptPhase::Queued);
-                let reason = engine_reason(run, step);
+                let reason = engine_reason(run, key, step);
                 (names::full_name(run, key), queued.map(|(id, _)| id), reason)
             })
-            .take(1_000)
-            .collect();
+            .take(1_000);
+        let waiting: Vec<_> = run_reason(run).into_iter().chain(waiting).collect();
         (run.phase, waiting)
     });
     let mut steps = Vec::new();
@@ -64,8 +67,21 @@ pub(super) async fn explain(
     Ok(Json(json!({"run": name, "phase": phase.as_str(), "steps": steps})))
 }
 
+fn waits_for_lock(run: &argosy_engine::Run, key: StepKey) -> bool {
+    run.locks.get(&key).is_some_and(|holding| !holding.taken)
+}
+
+/// Why a run has not begun.
+fn run_reason(run: &argosy_engine::Run) -> Option<(String, Option<AttemptId>, String)> {
+    let waits = waits_for_lock(run, StepKey::NONE) && run.steps.is_empty();
+    waits.then(|| (run.spec.name.clone(), None, run.message.clone()))
+}
+
 /// Why a step is where it is, as far as the run alone decides.
-fn engine_reason(run: &argosy_engine::Run, step: &Step) -> String {
+fn engine_reason(run: &argosy_engine::Run, key: StepKey, step: &Step) -> String {
+    if let (true, Some(message)) = (waits_for_lock(run, key), &step.message) {
+        return message.to_string();
+    }
     match (step.kind, step.phase, step.attempts.last().map(|attempt| attempt.phase)) {
         (Kind::Suspend, Phase::Running, _) => {
             "waits for somebody to resume it (`argosy resume`)".to_owned()

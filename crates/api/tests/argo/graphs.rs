@@ -291,5 +291,5 @@ fn what_holds_for_the_whole_run_is_kept() {
     let memo = main.memo.as_ref().expect("it is looked up");
     assert_eq!((&*memo.key, &*memo.cache, memo.max_age.as_deref()), ("k", "m", Some("1h")));
     let Body::Process(process) = &main.body else { panic!("a process") };
-    assert_eq!(process.patch.as_deref(), Some("{\"a\": 1}"));
+    assert_eq!(process.patches, [serde_json::json!({"a": 1})]);
 }

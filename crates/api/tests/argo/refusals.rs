@@ -46,8 +46,8 @@ fn fields_are_checked_against_the_table() {
         ("  - name: main\n    http: {url: x}\n", "E0211 7:5"),
         ("  - name: main\n    daemon: true\n    container: {image: a}\n", "E0211 7:5"),
         (
-            "  - name: main\n    synchronization: {mutexes: [{name: a}]}\n    container: {image: a}\n",
-            "E0211 7:5",
+            "  - name: main\n    synchronization: {mutexes: [{name: a, namespace: b}]}\n    container: {image: a}\n",
+            "E0211 7:43",
         ),
         ("  - name: main\n    container: {image: \"{{=1 +}}\"}\n", "E0203 7:24"),
     ]);

@@ -26,8 +26,7 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
         Some(address) => Some(bind(address, "--s3-listen").await?),
         None => None,
     };
-    let allowed = [&context.config.allow_host_path[..], &args.allow_host_path].concat();
-    let embedded = Embedded::start(&context.config, allowed).await?;
+    let embedded = Embedded::start(&context.config, &args.machine).await?;
     let addresses: Vec<SocketAddr> =
         listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     let (stop, stopped) = watch::channel(false);

@@ -194,7 +194,7 @@ impl Turn<'_> {
             self.run.throttled.push_back(key);
             return;
         }
-        if !self.pass_gate(key) {
+        if !self.pass_gate(key) || !self.has_locks(key) || !self.has_recalled(key) {
             return;
         }
         match kind {

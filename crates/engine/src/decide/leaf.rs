@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use argosy_model::attempt::{End, Kill};
 use argosy_model::effect::Job;
-use argosy_model::graph::{Body, Retry};
+use argosy_model::graph::Retry;
 use argosy_model::run::Plan;
 use argosy_model::{
     AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
@@ -211,17 +211,12 @@ impl Turn<'_> {
 /// The job of a step's current attempt.
 pub(crate) fn job_of(run: &crate::Run, key: StepKey) -> Option<Job> {
     let (attempt, current) = run.current_attempt(key)?;
-    let (resources, priority, gang) = match run.task_of(key) {
-        Some(task) => (task.process.resources, run.spec.priority, task.gang.clone()),
-        None => {
-            let template = run.template_of(key)?;
-            let resources = match &template.body {
-                Body::Process(process) | Body::ContainerSet(process) => process.resources,
-                _ => return None,
-            };
-            (resources, template.priority.unwrap_or(run.spec.priority), None)
-        }
+    let resources = crate::render::needs(run, attempt)?;
+    let (priority, gang) = match run.task_of(key) {
+        Some(task) => (None, task.gang.clone()),
+        None => (run.template_of(key)?.priority, None),
     };
+    let priority = priority.unwrap_or(run.spec.priority);
     Some(Job { attempt, resources, not_before_ms: current.not_before_ms, priority, gang })
 }
 

@@ -7,7 +7,9 @@ mod dynamic;
 mod fanout;
 mod hooks;
 mod leaf;
+mod locks;
 mod outputs;
+mod recall;
 mod retry;
 mod shutdown;
 mod steps;
@@ -17,7 +19,10 @@ mod turn;
 use std::sync::Arc;
 
 use argosy_model::attempt::End;
-use argosy_model::{AttemptId, Effect, Event, RunId, RunSpec, Shutdown, StepKey, TaskSpec};
+use argosy_model::graph::Lock;
+use argosy_model::{
+    AttemptId, Effect, Event, Outputs, RunId, RunSpec, Shutdown, StepKey, TaskSpec,
+};
 use serde_json::Value;
 
 use crate::run::Run;
@@ -57,6 +62,36 @@ pub enum Input {
         attempt: AttemptId,
         /// The text.
         message: String,
+    },
+    /// A step (or, with no step, the run) has been given the locks that it asked for.
+    LocksGiven {
+        /// The step.
+        step: StepKey,
+    },
+    /// It has to wait for them.
+    LocksKept {
+        /// The step.
+        step: StepKey,
+        /// The first that is not free.
+        lock: Lock,
+        /// The same for a person.
+        message: String,
+    },
+    /// It cannot have them.
+    LocksRefused {
+        /// The step.
+        step: StepKey,
+        /// Why.
+        message: String,
+    },
+    /// The outputs of a step have been looked up.
+    Recalled {
+        /// The step.
+        step: StepKey,
+        /// Where, as the effect said it: cache and key.
+        at: (String, String),
+        /// What was there, with the time (Unix ms) at which it was kept.
+        found: Option<(i64, Box<Outputs>)>,
     },
     /// Time has passed, or there is more of a long turn to do.
     Wake,
@@ -131,6 +166,10 @@ pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
         Input::Started { attempt, at_ms } => turn.on_started(attempt, at_ms),
         Input::Ended { attempt, end } => turn.on_ended(attempt, end),
         Input::Note { attempt, message } => turn.on_note(attempt, &message),
+        Input::LocksGiven { step } => turn.on_locks_given(step),
+        Input::LocksKept { step, lock, message } => turn.on_locks_kept(step, lock, &message),
+        Input::LocksRefused { step, message } => turn.on_locks_refused(step, message),
+        Input::Recalled { step, at, found } => turn.on_recalled(step, at, found),
         Input::Wake => turn.on_wake(),
         Input::Shutdown { how, message } => turn.on_shutdown(how, message),
         Input::Suspend => turn.on_suspend(),

@@ -52,7 +52,7 @@ impl Turn<'_> {
     }
 
     /// Outputs that the whole run sees.
-    fn set_globals(&mut self, key: StepKey, template: &Template, outputs: &Outputs) {
+    pub(super) fn set_globals(&mut self, key: StepKey, template: &Template, outputs: &Outputs) {
         for declared in template.outputs.parameters.iter().filter(|o| !o.global_name.is_empty()) {
             let Some(value) = outputs.parameter(&declared.name) else { continue };
             if let Ok(name) = render_text(&self.view(key), &declared.global_name) {

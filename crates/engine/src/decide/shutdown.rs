@@ -20,8 +20,9 @@ impl Turn<'_> {
         self.end_all(Kill::Shutdown, &shutdown_text(how), how == Shutdown::Stop);
     }
 
-    /// A run that was accepted suspended and never began.
-    fn end_unstarted(&mut self) {
+    /// Ends a run that never began, as it was accepted suspended or waits for its locks: its root
+    /// is refused.
+    pub(super) fn end_unstarted(&mut self) {
         self.emit(Event::RunResumed);
         self.begin();
     }

@@ -16,6 +16,9 @@ impl Turn<'_> {
     pub(super) fn on_wake(&mut self) {
         if self.run.run_deadline_ms().is_some_and(|at| at <= self.now_ms) {
             self.emit(Event::DeadlinePassed);
+            if self.run.steps.is_empty() {
+                return self.end_unstarted();
+            }
             self.end_all(Kill::RunDeadline, "Step exceeded its deadline", true);
         }
         while let Some((at_ms, key)) = self.run.timers.first().copied() {
@@ -107,7 +110,7 @@ impl Turn<'_> {
 }
 
 /// A duration (or a number of seconds) in ms.
-fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
+pub(super) fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
     let text = render_text(view, text).map_err(|error| error.to_string())?;
     let nanos = go::duration::parse_or_seconds(text.trim()).map_err(|error| error.to_string())?;
     Ok((nanos / 1_000_000).max(0))

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use argosy_model::event::StepSeed;
+use argosy_model::graph::Graph;
 use argosy_model::run::Plan;
 use argosy_model::{
     Effect, Event, Inputs, Kind, Outputs, Phase, Role, RunPhase, Shutdown, StepKey,
@@ -119,17 +120,29 @@ impl<'a> Turn<'a> {
         if self.run.at(key).phase.is_terminal() {
             return;
         }
+        self.release(key);
         self.emit(Event::StepEnded {
             step: key,
             phase,
             message: message.filter(|text| !text.is_empty()).map(String::into_boxed_str),
             outputs: outputs.filter(|outputs| !outputs.is_empty()).map(Box::new),
         });
+        self.remember(key);
         self.end_children(key);
         self.fire_hooks(key);
-        if self.run.frames.get(&key).is_none_or(|frame| frame.open_hooks == 0) {
+        if self.is_settled(key) {
             self.then(Work::Settled(key));
         }
+    }
+
+    /// Whether a step and all that must end with it is over: its hooks, and the children that a
+    /// task asked for.
+    fn is_settled(&self, key: StepKey) -> bool {
+        let step = self.run.at(key);
+        let waits = |frame: &crate::Frame| {
+            frame.open_hooks > 0 || (step.kind == Kind::Task && frame.open > 0)
+        };
+        step.phase.is_terminal() && !self.run.frames.get(&key).is_some_and(waits)
     }
 
     /// Begins the run, or goes on with it after a suspension that began with it.
@@ -146,10 +159,16 @@ impl<'a> Turn<'a> {
                     self.emit(Event::RunSuspended);
                     return;
                 }
-                self.fire_run_hooks();
-                self.make_root(graph);
+                if self.has_run_locks(graph) {
+                    self.begin_main(graph);
+                }
             }
         }
+    }
+
+    pub(super) fn begin_main(&mut self, graph: &Graph) {
+        self.fire_run_hooks();
+        self.make_root(graph);
     }
 
     /// A step is over, hooks and all: its parent goes on, and then whoever waited for its place
@@ -176,13 +195,16 @@ impl<'a> Turn<'a> {
     fn hook_settled(&mut self, about: StepKey) {
         let Some(frame) = self.run.frames.get_mut(&about) else { return };
         frame.open_hooks = frame.open_hooks.saturating_sub(1);
-        if frame.open_hooks == 0 && self.run.at(about).phase.is_terminal() {
+        if self.is_settled(about) {
             self.then(Work::Settled(about));
         }
     }
 
     /// A child of `parent` has settled.
     fn advance(&mut self, parent: StepKey, child: StepKey) {
+        if self.is_settled(parent) && self.run.at(parent).kind == Kind::Task {
+            self.then(Work::Settled(parent));
+        }
         if self.run.at(parent).phase.is_terminal() {
             return;
         }
@@ -201,11 +223,7 @@ impl<'a> Turn<'a> {
         if self.run.at(key).role == Role::Root && self.run.main.is_none() {
             self.end_main(key);
         }
-        let settled = |key: &StepKey| {
-            self.run.at(*key).phase.is_terminal()
-                && self.run.frames.get(key).is_none_or(|frame| frame.open_hooks == 0)
-        };
-        if self.run.main.is_some() && self.run.tops.iter().all(settled) {
+        if self.run.main.is_some() && self.run.tops.iter().all(|key| self.is_settled(*key)) {
             self.end_run();
         }
     }
@@ -248,6 +266,8 @@ impl<'a> Turn<'a> {
             phase = if exit.phase == Phase::Failed { RunPhase::Failed } else { RunPhase::Error };
             message = exit.message.as_deref().unwrap_or_default().to_owned();
         }
+        let locks: Vec<StepKey> = self.run.locks.keys().copied().collect();
+        locks.into_iter().for_each(|key| self.release(key));
         self.emit(Event::RunEnded { phase, message });
         self.effect(Effect::Archive(self.run.id));
     }

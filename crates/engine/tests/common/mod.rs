@@ -26,6 +26,12 @@ pub struct World {
     /// Most attempts alive at once.
     pub most_alive: usize,
     pub turns: Vec<Turn>,
+    /// Every order, in order.
+    pub told: Vec<Effect>,
+    /// Whether all locks are somebody else's.
+    pub locked: bool,
+    /// What is found under every key of every cache.
+    kept: Option<(i64, Box<Outputs>)>,
     alive: Vec<AttemptId>,
     answer: Answer,
     crash: bool,
@@ -82,6 +88,17 @@ impl World {
         world
     }
 
+    /// The same, with something in every cache.
+    pub fn with_cache(
+        value: Value,
+        kept: Option<(i64, Box<Outputs>)>,
+        answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
+    ) -> World {
+        let mut world = World::begin(Plan::Graph(Box::new(graph(value))), answer, false, kept);
+        world.settle();
+        world
+    }
+
     pub fn of_task(
         task: TaskSpec,
         answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
@@ -106,6 +123,15 @@ impl World {
         answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
         crash: bool,
     ) -> World {
+        World::begin(plan, answer, crash, None)
+    }
+
+    fn begin(
+        plan: Plan,
+        answer: impl FnMut(&str, u32, &ProcessSpec) -> Option<End> + 'static,
+        crash: bool,
+        kept: Option<(i64, Box<Outputs>)>,
+    ) -> World {
         let (run, decision) = submit(RunId(1), spec(plan), 1_000);
         let mut world = World {
             run,
@@ -113,6 +139,9 @@ impl World {
             started: Vec::new(),
             most_alive: 0,
             turns: Vec::new(),
+            told: Vec::new(),
+            locked: false,
+            kept,
             alive: Vec::new(),
             answer: Box::new(answer),
             crash,
@@ -142,7 +171,7 @@ impl World {
     /// Everything that can happen without a word from outside.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {
-            if let Some(input) = self.inputs.pop_front() {
+            if let Some(input) = self.next() {
                 self.input(input);
                 continue;
             }
@@ -157,11 +186,18 @@ impl World {
         panic!("the run does not come to rest");
     }
 
+    /// What happens next; nobody is given locks that are somebody else's.
+    fn next(&mut self) -> Option<Input> {
+        let locked = self.locked;
+        self.inputs.retain(|input| !locked || !matches!(input, Input::LocksGiven { .. }));
+        self.inputs.pop_front()
+    }
+
     /// Lets what is due until `ms` after now happen.
     pub fn pass(&mut self, ms: i64) {
         let until = self.now_ms + ms;
         loop {
-            if let Some(input) = self.inputs.pop_front() {
+            if let Some(input) = self.next() {
                 self.input(input);
                 continue;
             }
@@ -181,6 +217,7 @@ impl World {
     fn take(&mut self, decision: Decision) {
         let Decision { events, mut effects } = decision;
         let something = !events.is_empty();
+        self.told.extend(effects.iter().cloned());
         if something {
             self.turns.push(Turn { run: self.run.id, at_ms: self.now_ms, cause: None, events });
             self.check_replay();
@@ -190,6 +227,9 @@ impl World {
             self.run = snapshot;
             effects = pending(&self.run, self.now_ms);
             self.inputs.clear();
+            // Whoever knows of all locks learns of them from the runs.
+            let waiting = self.run.locks.iter().filter(|(_, holding)| !holding.taken);
+            self.inputs.extend(waiting.map(|(step, _)| Input::LocksGiven { step: *step }));
             self.later.retain(|(_, input)| matches!(input, Input::Ended { .. }));
         }
         effects.into_iter().for_each(|effect| self.carry_out(effect));
@@ -225,6 +265,10 @@ impl World {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
+            Effect::Recall { step, cache, key, .. } => {
+                let found = self.kept.clone();
+                self.inputs.push_back(Input::Recalled { step, at: (cache, key), found });
+            }
             Effect::Enqueue(job) => {
                 let input = Input::Placed { attempt: job.attempt, machine: 0 };
                 if job.not_before_ms > self.now_ms {
@@ -251,7 +295,13 @@ impl World {
             }
             Effect::WakeAt(_, at) if at <= self.now_ms => self.inputs.push_back(Input::Wake),
             Effect::WakeAt(_, at) => self.later.push((at, Input::Wake)),
-            Effect::Archive(_) => {}
+            Effect::Acquire(_, step) if !self.locked => {
+                self.inputs.push_back(Input::LocksGiven { step });
+            }
+            Effect::Acquire(..)
+            | Effect::Release(..)
+            | Effect::Remember(..)
+            | Effect::Archive(_) => {}
         }
     }
 

@@ -8,10 +8,12 @@ use super::plan::{Ceiling, Member, Plan};
 use super::{save, set, stage, volumes};
 use crate::logs::Stream;
 use argosy_blob::Space;
+use argosy_model::attempt::ContainerEnd;
 use argosy_model::{AttemptId, End, Exit, ProcessSpec};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -25,6 +27,8 @@ pub struct Attempt {
     crew: Crew,
     /// Whether it has been told that it runs.
     announced: AtomicBool,
+    /// Ends of single processes, by their position.
+    ends: Mutex<BTreeMap<usize, ContainerEnd>>,
 }
 
 /// What is to be carried out.
@@ -108,7 +112,15 @@ impl Attempt {
         let Job { attempt, spec, name, space } = job;
         let orders = Orders { attempt, spec, name, space, layout, level: plan.level };
         let crew = Crew::new(house.jobs.clone());
-        Self { house, orders, plan, boot, crew, announced: AtomicBool::new(false) }
+        Self {
+            house,
+            orders,
+            plan,
+            boot,
+            crew,
+            announced: AtomicBool::new(false),
+            ends: Mutex::default(),
+        }
     }
 
     /// Runs the processes, and keeps what they leave.
@@ -119,6 +131,7 @@ impl Attempt {
         };
         let mut end = self.keep(ended).await;
         self.remove_empty_logs();
+        end.containers = self.container_ends();
         end.saved_ms = now_ms();
         end
     }
@@ -183,6 +196,7 @@ impl Attempt {
                     job.end(|_| ()).await
                 }
             };
+            self.note_end(member, &sidecar);
             let failed = !sidecar.is_success() && sidecar.exit != Exit::Killed;
             if ended.is_success() && failed {
                 ended = sidecar.named("sidecar", &member.container.name);
@@ -194,17 +208,35 @@ impl Attempt {
     /// Runs a process to its end.
     async fn member(&self, member: &Member, announced: bool) -> Ended {
         let attempt = self.orders.attempt;
-        match self.start(member).await {
-            Ok(mut job) => {
-                job.end(|at_ms| {
-                    if announced && !self.announced.swap(true, Ordering::Relaxed) {
-                        self.house.report(Report::Started { attempt, at_ms });
-                    }
-                })
-                .await
+        let mut job = match self.start(member).await {
+            Ok(job) => job,
+            Err(ended) => return ended,
+        };
+        let ended = job.end(|at_ms| {
+            if announced && !self.announced.swap(true, Ordering::Relaxed) {
+                self.house.report(Report::Started { attempt, at_ms });
             }
-            Err(ended) => ended,
+        });
+        let ended = ended.await;
+        self.note_end(member, &ended);
+        ended
+    }
+
+    fn note_end(&self, member: &Member, ended: &Ended) {
+        let (name, exit) = (member.container.name.clone(), ended.exit.clone());
+        let Ended { started_ms, ended_ms, .. } = *ended;
+        let end = ContainerEnd { name, exit, started_ms, ended_ms };
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(member.index, end);
+    }
+
+    /// Ends of the single processes, where there are several.
+    fn container_ends(&self) -> Vec<ContainerEnd> {
+        let Plan { init, main, sidecars, .. } = &self.plan;
+        if init.len() + main.len() + sidecars.len() < 2 {
+            return Vec::new();
         }
+        let ends = std::mem::take(&mut *self.ends.lock().unwrap_or_else(PoisonError::into_inner));
+        ends.into_values().collect()
     }
 
     async fn start(&self, member: &Member) -> Result<Running, Ended> {

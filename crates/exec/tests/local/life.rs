@@ -130,7 +130,10 @@ async fn sidecars_share_tmp_and_end_with_the_main_process() {
         vec![container("helper", "trap '' TERM; echo help > /tmp/ready; sleep 600; sleep 600")];
     spec.grace_ms = 50;
     house.run(1, &spec);
-    assert_eq!(house.end().await.exit, Exit::Code(0), "one that does not obey is killed");
+    let end = house.end().await;
+    assert_eq!(end.exit, Exit::Code(0), "one that does not obey is killed");
+    let ends: Vec<_> = end.containers.iter().map(|one| (&*one.name, one.exit.clone())).collect();
+    assert_eq!(ends, [("main", Exit::Code(0)), ("helper", Exit::Killed)]);
     spec.sidecars = vec![container("helper", "trap 'exit 0' TERM; echo help > /tmp/ready; exit 5")];
     house.run(2, &spec);
     let end = house.end().await;
@@ -171,6 +174,9 @@ async fn a_failure_in_a_container_set_leaves_out_what_depends_on_it() {
     house.run(0, &spec);
     let end = house.end().await;
     assert_eq!((end.exit, &*end.message), (Exit::Code(6), "container a: exit code 6"));
+    let ends: Vec<_> = end.containers.iter().map(|one| (&*one.name, one.exit.clone())).collect();
+    assert_eq!(ends, [("a", Exit::Code(6)), ("c", Exit::Code(0))], "b never started");
+    assert!(end.containers.iter().all(|one| 0 < one.started_ms && one.started_ms <= one.ended_ms));
     assert_eq!(house.log(0, "b", Stream::Out), "");
     assert_eq!(house.log(0, "c", Stream::Out), "always\n");
     for (number, needs) in [(1, ["none"]), (2, ["a"])] {

@@ -27,7 +27,13 @@ impl Core {
                         self.batch.ended.push((run, std::sync::Arc::clone(&live.run)));
                     }
                 }
-                Effect::Start(_) | Effect::Kill(..) => self.batch.effects.push(effect),
+                Effect::Acquire(run, step) => self.acquire(run, step),
+                Effect::Release(run, step) => self.release(run, step),
+                Effect::Remember(run, step) => self.remember(run, step),
+                // A cache shows what is durable.
+                Effect::Recall { .. } | Effect::Start(_) | Effect::Kill(..) => {
+                    self.batch.effects.push(effect);
+                }
             }
         }
     }
@@ -50,7 +56,13 @@ impl Core {
                     self.backend.kill(attempt, why, grace_ms);
                 }
                 Effect::Withdraw(attempt) => self.backend.forget(attempt),
-                Effect::Enqueue(_) | Effect::WakeAt(..) | Effect::Archive(_) => {}
+                Effect::Recall { run, step, cache, key } => self.recall(run, step, cache, key),
+                Effect::Enqueue(_)
+                | Effect::WakeAt(..)
+                | Effect::Acquire(..)
+                | Effect::Release(..)
+                | Effect::Remember(..)
+                | Effect::Archive(_) => {}
             }
         }
     }

@@ -3,21 +3,24 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock};
 
-use argosy_engine::pending;
-use argosy_model::{AttemptId, AttemptPhase, Resources, StepKey};
+use argosy_engine::{needs, pending};
+use argosy_model::{AttemptId, AttemptPhase, StepKey};
 use argosy_scheduler::{MachineSpec, Scheduler};
 use argosy_store::Storage;
 use tokio::sync::{mpsc, watch};
 
+use super::locks::Locks;
 use super::runs::{Live, SharedRun};
-use super::{Batch, Committed, Core, Options};
+use super::{Batch, Committed, Core, Fetched, Options};
 use crate::backend::Backend;
 use crate::clock::Clock;
 
-/// A loop that is ready to run, with the receiving end of its commits.
+/// A loop that is ready to run, with the receiving ends of its commits and of what is
+/// read beside it.
 pub(crate) struct Loaded {
     pub(crate) core: Core,
     pub(crate) commits: mpsc::UnboundedReceiver<Committed>,
+    pub(crate) found: mpsc::UnboundedReceiver<Fetched>,
 }
 
 impl Core {
@@ -32,6 +35,7 @@ impl Core {
     ) -> argosy_store::Result<Loaded> {
         let stored = store.load(clock.now_ms()).await?;
         let (committed, commits) = mpsc::unbounded_channel();
+        let (fetched, found) = mpsc::unbounded_channel();
         let machines = backend.machines().into_iter().map(|(name, capacity)| MachineSpec {
             name,
             capacity,
@@ -52,6 +56,8 @@ impl Core {
             batch: Batch::default(),
             committing: false,
             committed,
+            locks: Locks::default(),
+            fetched,
             wakes: BTreeSet::new(),
             lazy_since: None,
             log_from: stored.seq,
@@ -66,13 +72,15 @@ impl Core {
             ids.push(id);
             core.adopt_run(Live::new(found.run, found.snapshot_seq, found.events_since));
         }
+        ids.iter().for_each(|id| core.adopt_locks(*id));
+        core.give_free_locks();
         core.backend.keep_only(&core.wanted());
         let now_ms = core.clock.now_ms();
         for id in ids {
             let effects = core.runs.get(&id).map(|live| live.read(|run| pending(run, now_ms)));
             core.resume(effects.unwrap_or_default());
         }
-        Ok(Loaded { core, commits })
+        Ok(Loaded { core, commits, found })
     }
 
     /// Attempts that the backend may have to do with.
@@ -95,7 +103,7 @@ impl Core {
             let keys = (0u32..).map(StepKey).take(run.steps.len());
             keys.filter_map(|key| run.current_attempt(key).map(|(id, at)| (id, at.clone())))
                 .filter(|(_, at)| matches!(at.phase, AttemptPhase::Placed | AttemptPhase::Running))
-                .map(|(id, at)| (id, at.machine, asked(run, id.step)))
+                .map(|(id, at)| (id, at.machine, needs(run, id).unwrap_or_default()))
                 .collect()
         });
         for (attempt, machine, asked) in placed {
@@ -106,14 +114,5 @@ impl Core {
         drop(shared);
         self.names.insert(name, id);
         self.runs.insert(id, live);
-    }
-}
-
-fn asked(run: &argosy_engine::Run, key: StepKey) -> Resources {
-    use argosy_model::graph::Body;
-    match (run.task_of(key), run.template_of(key).map(|template| &template.body)) {
-        (Some(task), _) => task.process.resources,
-        (None, Some(Body::Process(process) | Body::ContainerSet(process))) => process.resources,
-        _ => Resources::default(),
     }
 }

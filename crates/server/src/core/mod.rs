@@ -3,6 +3,8 @@
 mod batch;
 mod carry;
 mod load;
+mod locks;
+mod recall;
 mod requests;
 mod runs;
 
@@ -56,6 +58,15 @@ pub(crate) struct Committed {
     pub(crate) batch: Batch,
 }
 
+/// What was read beside the loop.
+#[derive(Debug)]
+pub(crate) enum Fetched {
+    /// An input for a run.
+    Input(RunId, Input),
+    /// What a configuration map holds: space, name, document.
+    Map(String, String, Option<Vec<u8>>),
+}
+
 /// The state of the loop.
 pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
@@ -71,6 +82,8 @@ pub(crate) struct Core {
     pub(crate) batch: Batch,
     pub(crate) committing: bool,
     pub(crate) committed: mpsc::UnboundedSender<Committed>,
+    pub(crate) locks: locks::Locks,
+    pub(crate) fetched: mpsc::UnboundedSender<Fetched>,
     pub(crate) wakes: BTreeSet<(i64, RunId)>,
     pub(crate) lazy_since: Option<Instant>,
     pub(crate) log_from: u64,
@@ -88,6 +101,7 @@ impl Core {
         mut requests: mpsc::Receiver<Request>,
         mut reports: mpsc::UnboundedReceiver<BackendReport>,
         mut commits: mpsc::UnboundedReceiver<Committed>,
+        mut fetched: mpsc::UnboundedReceiver<Fetched>,
     ) {
         let mut inbox = Vec::new();
         let mut told = Vec::new();
@@ -96,6 +110,7 @@ impl Core {
             tokio::select! {
                 biased;
                 Some(done) = commits.recv() => self.on_committed(done),
+                Some(found) = fetched.recv() => self.on_fetched(found),
                 count = reports.recv_many(&mut told, 4_096) => {
                     if count == 0 { return; }
                     told.drain(..).for_each(|report| self.on_report(report));
@@ -107,6 +122,7 @@ impl Core {
                 () = tokio::time::sleep(sleep) => {}
             }
             self.wake_due();
+            self.tell_of_locks();
             self.place();
             self.commit_when_free();
             if self.is_stopped() {
@@ -117,6 +133,9 @@ impl Core {
 
     /// How long nothing has to be done if nothing happens.
     fn sleep(&self) -> Duration {
+        if self.locks.has_news() {
+            return Duration::ZERO;
+        }
         let now = self.clock.now_ms();
         let wake = self.wakes.first().map(|(at, _)| *at);
         let next = [wake, self.scheduler.next_wake_ms()].into_iter().flatten().min();
@@ -124,6 +143,15 @@ impl Core {
         let lazy = self.lazy_since.filter(|_| !self.committing);
         let lazy = lazy.map(|since| (since + LAZY).saturating_duration_since(Instant::now()));
         [timed, lazy].into_iter().flatten().min().unwrap_or(Duration::from_secs(3_600))
+    }
+
+    fn on_fetched(&mut self, found: Fetched) {
+        match found {
+            Fetched::Input(run, input) => {
+                self.turn(run, input, None, true);
+            }
+            Fetched::Map(space, name, data) => self.on_map_read(space, name, data.as_deref()),
+        }
     }
 
     fn on_report(&mut self, report: BackendReport) {

@@ -45,7 +45,10 @@ impl Core {
             }
             Request::Mutate { mutation, answer } => {
                 match mutation {
-                    Mutation::Objects(changes) => self.batch.objects.extend(changes),
+                    Mutation::Objects(changes) => {
+                        changes.iter().for_each(|change| self.on_object_change(change));
+                        self.batch.objects.extend(changes);
+                    }
                     Mutation::Delete(run) => self.batch.deleted.push(run),
                 }
                 self.batch.answer(answer, ());

@@ -3,9 +3,9 @@
 mod build;
 mod calls;
 mod io;
+mod locks;
 mod merge;
 pub(crate) mod names;
-mod patch;
 mod process;
 mod retry;
 mod run;

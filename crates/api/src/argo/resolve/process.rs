@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use argosy_model::graph::ProcessTemplate;
 use argosy_model::process::{
-    Container, EnvFrom, EnvValue, EnvVar, KeyRef, Mount, SetMember, Volume,
+    Claim, Container, EnvFrom, EnvValue, EnvVar, KeyRef, Mount, SetMember, Volume,
 };
-use argosy_model::{Code, Resources, resources};
+use argosy_model::{Code, resources};
+use serde_json::Value;
 
 use super::build::{Build, by_name};
-use super::{names, patch, volumes};
+use super::{names, volumes};
 use crate::argo::yaml::Node;
 
 impl Build<'_> {
@@ -36,9 +37,9 @@ impl Build<'_> {
                 list.push(container);
             }
         }
-        process.resources = needs(template);
+        process.resources = process.needs();
         process.volumes = self.volumes(template, &process);
-        process.patch = self.patch(template);
+        process.patches = self.patches(template);
         process
     }
 
@@ -56,6 +57,7 @@ impl Build<'_> {
             env_from: node.list("envFrom").iter().filter_map(env_from).collect(),
             working_dir: node.text("workingDir").to_owned(),
             mounts: node.list("volumeMounts").iter().map(|node| self.mount(node)).collect(),
+            claim: claim(node),
         }
     }
 
@@ -165,21 +167,32 @@ impl Build<'_> {
         found
     }
 
-    fn patch(&mut self, template: &Node) -> Option<String> {
+    /// Patches of the run and of the template, in the order in which they are laid on.
+    fn patches(&mut self, template: &Node) -> Vec<Value> {
         let spec = self.spec.clone();
-        let own = template.get("podSpecPatch").filter(|node| node.as_text() != Some(""));
-        let run = spec.get("podSpecPatch").filter(|node| node.as_text() != Some(""));
-        let text = |node: &Node| node.as_text().unwrap_or_default().to_owned();
-        let (own, run) = match (own, run) {
-            (Some(own), Some(run)) => (own, run),
-            (one, other) => return one.or(other).map(text),
-        };
-        let merged = patch::merge(&text(run), &text(own));
-        if merged.is_none() {
-            let what = "two podSpecPatch, of which one is made of tags alone, cannot be merged yet";
-            self.sink.refuse(Code::Unsupported, own.mark, what);
+        let given = [spec.get("podSpecPatch"), template.get("podSpecPatch")];
+        let given = given.into_iter().flatten().filter(|node| node.as_text() != Some(""));
+        given.filter_map(|node| self.patch(node)).collect()
+    }
+
+    /// One patch: a tree where it is one with its tags in it, else the text.
+    fn patch(&mut self, node: &Node) -> Option<Value> {
+        let text = node.as_text().unwrap_or_default();
+        let tree = crate::argo::yaml::parse("", text).ok();
+        match tree.as_deref().map(|documents| documents.iter().map(Node::to_json)) {
+            Some(mut trees) if trees.len() == 1 => {
+                if let Some(tree) = trees.next().filter(Value::is_object) {
+                    return Some(tree);
+                }
+            }
+            _ => {}
         }
-        merged
+        if !text.contains("{{") {
+            let what = "a podSpecPatch has to be an object in YAML or JSON";
+            self.sink.refuse(Code::BadValue, node.mark, what);
+            return None;
+        }
+        Some(Value::from(text))
     }
 }
 
@@ -204,34 +217,14 @@ fn env_from(node: &Node) -> Option<EnvFrom> {
     })
 }
 
-/// What all processes of a template need together. Init containers run before the others, so of
-/// both the larger counts, as Kubernetes has it.
-fn needs(template: &Node) -> Resources {
-    let one = template.get("container").or_else(|| template.get("script"));
-    let set = template.get("containerSet").map_or(&[][..], |set| set.list("containers"));
-    let beside = one.into_iter().chain(set).chain(template.list("sidecars"));
-    let together = beside.map(request).fold(Resources::default(), |sum, next| sum.plus(&next));
-    template.list("initContainers").iter().map(request).fold(together, |most, next| Resources {
-        cpu_milli: most.cpu_milli.max(next.cpu_milli),
-        memory_bytes: most.memory_bytes.max(next.memory_bytes),
-        gpus: most.gpus.max(next.gpus),
-    })
-}
-
-/// What a container asks for; where it only has limits, these.
-fn request(container: &Node) -> Resources {
-    let Some(node) = container.get("resources") else { return Resources::default() };
-    let amount = |fits: &dyn Fn(&str) -> bool| {
-        ["requests", "limits"].iter().find_map(|list| {
-            let entries = node.get(list)?.entries();
-            entries.iter().find(|entry| fits(&entry.key))?.node.scalar()
-        })
+/// What a container asks for and may use.
+fn claim(container: &Node) -> Claim {
+    let Some(node) = container.get("resources") else { return Claim::default() };
+    let amounts = |list: &str| {
+        let entries = node.get(list).map_or(&[][..], Node::entries);
+        let pairs =
+            entries.iter().filter_map(|entry| Some((entry.key.to_string(), entry.node.scalar()?)));
+        resources::of_quantities(pairs)
     };
-    let whole = |text: Option<String>| text.as_deref().and_then(resources::quantity).unwrap_or(0);
-    let cpu = amount(&|key| key == "cpu");
-    Resources {
-        cpu_milli: cpu.as_deref().and_then(resources::quantity_milli).unwrap_or(0),
-        memory_bytes: whole(amount(&|key| key == "memory")),
-        gpus: whole(amount(&|key| key.ends_with("/gpu"))),
-    }
+    Claim { requests: amounts("requests"), limits: amounts("limits") }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use argosy_model::graph::{Argument, Arguments, Call, Globals, Graph, Lock, Target};
+use argosy_model::graph::{Argument, Arguments, Call, Globals, Graph, Target};
 use argosy_model::{Code, limits};
 use argosy_template::{Env, Expr, MapScope, Text};
 
@@ -230,20 +230,6 @@ impl Build<'_> {
             }
         }
         found
-    }
-
-    fn locks(&mut self, spec: &Node) -> Vec<Lock> {
-        let Some(node) = spec.get("synchronization") else { return Vec::new() };
-        let mutexes = node.list("mutexes").iter().chain(node.get("mutex"));
-        let mut locks = Vec::new();
-        for mutex in mutexes {
-            let name = mutex.text("name").to_owned();
-            if name.is_empty() {
-                self.sink.refuse(Code::MissingField, mutex.mark, "the mutex has no `name`");
-            }
-            locks.push(Lock::Mutex { name });
-        }
-        locks
     }
 }
 

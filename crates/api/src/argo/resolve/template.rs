@@ -32,7 +32,7 @@ impl Build<'_> {
             parallelism: self.positive(node, "parallelism"),
             fail_fast: node.get("failFast").map(|_| node.flag("failFast")),
             memo: node.get("memoize").map(|memo| self.memo(memo)),
-            locks: Vec::new(),
+            locks: self.locks(node),
             priority: None,
             labels,
             annotations,

@@ -1,7 +1,7 @@
 //! The spec of a workflow, and what only it holds.
 
 use super::calls::HOOK;
-use super::io::ARGUMENTS;
+use super::io::{ARGUMENTS, KEY_SELECTOR};
 use super::pod::VOLUME;
 use super::template::{POD_METADATA, RETRY_STRATEGY, TEMPLATE};
 use super::{Kind, Object, deprecated, ignored, refused, why, works};
@@ -57,13 +57,22 @@ pub(crate) static SPEC: Object = Object {
     ],
 };
 
-static SYNCHRONIZATION: Object = Object {
+pub(super) static SYNCHRONIZATION: Object = Object {
     name: "Synchronization",
     fields: &[
         works("mutexes", Kind::Many(&MUTEX)),
-        refused("semaphores", "semaphores are not built yet"),
+        works("semaphores", Kind::Many(&SEMAPHORE)),
         deprecated("mutex", Kind::One(&MUTEX), "mutexes"),
-        refused("semaphore", "semaphores are not built yet"),
+        deprecated("semaphore", Kind::One(&SEMAPHORE), "semaphores"),
+    ],
+};
+
+static SEMAPHORE: Object = Object {
+    name: "SemaphoreRef",
+    fields: &[
+        works("configMapKeyRef", Kind::One(&KEY_SELECTOR)),
+        refused("database", "sizes of semaphores are kept in ConfigMaps"),
+        refused("namespace", "a lock belongs to its own namespace here"),
     ],
 };
 

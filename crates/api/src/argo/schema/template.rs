@@ -3,6 +3,7 @@
 use super::calls::{DAG_TASK, STEP};
 use super::io::{INPUTS, OUTPUTS};
 use super::pod::{CONTAINER, CONTAINER_NODE, SCRIPT, VOLUME, VOLUME_MOUNT};
+use super::spec::SYNCHRONIZATION;
 use super::{Kind, Object, ignored, refused, why, works};
 
 pub(crate) static TEMPLATE: Object = Object {
@@ -46,7 +47,7 @@ pub(crate) static TEMPLATE: Object = Object {
         works("sidecars", Kind::Many(&CONTAINER)),
         works("steps", Kind::Groups(&STEP)),
         works("suspend", Kind::One(&SUSPEND)),
-        refused("synchronization", "locks of single templates are not built yet"),
+        works("synchronization", Kind::One(&SYNCHRONIZATION)),
         works("timeout", Kind::Duration),
         ignored("tolerations", why::MACHINE),
         works("volumes", Kind::Many(&VOLUME)),

@@ -1,0 +1,284 @@
+//! One lifecycle for both planners: retries and their two budgets, deadlines, stop, suspension,
+//! and children that a running task asks for.
+
+mod common;
+
+use argosy_engine::{Input, Supplied};
+use argosy_model::attempt::{End, Exit};
+use argosy_model::graph::{Retry, RetryPolicy};
+use argosy_model::run::{Plan, TaskSpec};
+use argosy_model::{AttemptId, Effect, Phase, ProcessSpec, RunPhase, Shutdown};
+use common::{World, code, ok};
+use serde_json::{Value, json};
+
+fn one(template: &Value) -> Value {
+    let mut template = template.clone();
+    template["name"] = json!("main");
+    json!({"templates": [template]})
+}
+
+fn process(more: &Value) -> Value {
+    let mut template = json!({"body": {"Process": {}}});
+    for (key, value) in more.as_object().unwrap() {
+        template[key] = value.clone();
+    }
+    one(&template)
+}
+
+/// Ends the first tries as told, and later ones well.
+fn tries(ends: &'static [Exit]) -> impl FnMut(&str, u32, &ProcessSpec) -> Option<End> {
+    move |_, number, _| {
+        let end = ends.get(number as usize).cloned().unwrap_or(Exit::Code(0));
+        Some(End::with_message(end, ""))
+    }
+}
+
+const FAILED: Exit = Exit::Code(1);
+const LOST: Exit = Exit::Lost;
+const REFUSED: Exit = Exit::Refused;
+
+#[test]
+fn policies_decide_which_ends_are_tried_again() {
+    // (policy, ends of the first tries, tries in all, phase)
+    let cases: [(RetryPolicy, &'static [Exit], usize, Phase); 9] = [
+        (RetryPolicy::OnFailure, &[], 1, Phase::Succeeded),
+        (RetryPolicy::OnFailure, &[FAILED], 2, Phase::Succeeded),
+        (RetryPolicy::OnFailure, &[FAILED, FAILED], 3, Phase::Succeeded),
+        (RetryPolicy::OnFailure, &[FAILED, FAILED, FAILED], 3, Phase::Failed),
+        (RetryPolicy::OnFailure, &[REFUSED], 1, Phase::Error),
+        (RetryPolicy::OnError, &[REFUSED], 2, Phase::Succeeded),
+        (RetryPolicy::OnError, &[FAILED], 1, Phase::Failed),
+        (RetryPolicy::Always, &[REFUSED, FAILED], 3, Phase::Succeeded),
+        (RetryPolicy::OnTransientError, &[FAILED], 1, Phase::Failed),
+    ];
+    for (policy, ends, count, phase) in cases {
+        let graph = process(&json!({"retry": {"limit": "2", "policy": policy}}));
+        let world = World::of(graph, tries(ends));
+        let step = &world.run.steps[0];
+        assert_eq!((step.attempts.len(), step.phase), (count, phase), "{policy:?} {ends:?}");
+    }
+}
+
+#[test]
+fn what_the_infrastructure_lost_is_not_on_the_users_budget() {
+    let world = World::of(process(&json!({})), tries(&[LOST, LOST, LOST]));
+    assert_eq!((world.run.steps[0].attempts.len(), world.run.phase), (4, RunPhase::Succeeded));
+    let graph = process(&json!({"retry": {"limit": "1"}}));
+    let world = World::of(graph, tries(&[LOST, FAILED, LOST, FAILED]));
+    assert_eq!((world.run.steps[0].attempts.len(), world.run.phase), (4, RunPhase::Failed));
+    assert_eq!(world.message("wf"), "No more retries left");
+}
+
+#[test]
+fn a_step_that_is_lost_again_and_again_is_given_up() {
+    let world = World::of(process(&json!({})), |_, _, _| Some(End::bare(Exit::Lost)));
+    assert_eq!(world.run.phase, RunPhase::Error);
+    assert_eq!(world.run.steps[0].attempts.len(), 21, "one, and the limit of 20 more");
+}
+
+#[test]
+fn backoff_grows_by_its_factor_up_to_its_cap() {
+    let retry = json!({"limit": "4", "backoff": "10s", "factor": "2", "cap": "30s"});
+    let world =
+        World::of(process(&json!({"retry": retry})), tries(&[FAILED, FAILED, FAILED, FAILED]));
+    let attempts = &world.run.steps[0].attempts;
+    let waits: Vec<i64> = attempts
+        .windows(2)
+        .map(|pair| pair[1].placed_ms - pair[0].end.as_ref().unwrap().ended_ms)
+        .collect();
+    assert_eq!(waits, [10_000, 20_000, 30_000, 30_000]);
+}
+
+#[test]
+fn nothing_is_tried_again_when_waiting_would_pass_the_longest_time() {
+    let retry = json!({"limit": "9", "backoff": "10s", "factor": "2", "max_duration": "25s"});
+    let world = World::of(process(&json!({"retry": retry})), |_, _, _| code(1));
+    // Waits of 10 s fit; after the second try, a wait of 20 s would end after 25 s.
+    assert_eq!(world.run.steps[0].attempts.len(), 2);
+    assert_eq!(world.message("wf"), "Backoff would exceed max duration limit");
+}
+
+#[test]
+fn an_expression_about_the_last_try_must_hold() {
+    for (expression, count) in [
+        ("asInt(lastRetry.exitCode) == 1", 4),
+        ("lastRetry.exitCode == '2'", 1),
+        ("lastRetry.status == 'Failed' && asInt(retries) < 1", 2),
+        ("false", 1),
+    ] {
+        let retry = json!({"limit": "3", "policy": "Always", "expression": expression});
+        let world = World::of(process(&json!({"retry": retry})), |_, _, _| code(1));
+        assert_eq!(world.run.steps[0].attempts.len(), count, "{expression}");
+    }
+}
+
+#[test]
+fn retries_and_the_last_try_are_seen_by_the_process() {
+    let graph = one(&json!({"retry": {"limit": "2"}, "body": {"Process": {"main": {
+        "args": ["{{retries}} {{lastRetry.exitCode}} {{lastRetry.status}}"]}}}}));
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = std::sync::Arc::clone(&seen);
+    let world = World::of(graph, move |_, number, process| {
+        sink.lock().unwrap().push(process.main.args[0].clone());
+        code(i32::try_from(number).unwrap() + 5).filter(|_| number < 2).or_else(ok)
+    });
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+    assert_eq!(*seen.lock().unwrap(), ["0 0 ", "1 5 Failed", "2 6 Failed"]);
+}
+
+#[test]
+fn deadlines_end_what_runs_and_what_waits() {
+    let running = World::of(process(&json!({"active_deadline_s": "5"})), |_, _, _| None);
+    assert_eq!(running.message("wf"), "Step exceeded its deadline");
+    assert_eq!(running.now_ms, 1_000 + 5_000);
+    let graph = json!({"parallelism": 1, "templates": [
+        {"name": "main", "body": {"Steps": [[
+            {"name": "long", "target": {"Template": 1}}, {"name": "late", "target": {"Template": 2}}]]}},
+        {"name": "long", "body": {"Process": {}}, "active_deadline_s": "60"},
+        {"name": "late", "body": {"Process": {}}, "timeout": "10s"}]});
+    let waiting = World::of(graph, |_, _, _| None);
+    assert_eq!(waiting.message("wf[0].late"), "Step exceeded its deadline");
+    let late = waiting.run.step(waiting.key("wf[0].late")).unwrap();
+    assert_eq!((late.ended_ms, late.attempts.len()), (11_000, 0));
+}
+
+fn two_groups() -> Value {
+    json!({"on_exit": {"name": "bye", "target": {"Template": 1}}, "templates": [
+        {"name": "main", "body": {"Steps": [
+            [{"name": "a", "target": {"Template": 1}}], [{"name": "b", "target": {"Template": 1}}]]}},
+        {"name": "leaf", "body": {"Process": {}}}]})
+}
+
+#[test]
+fn stop_ends_what_runs_and_lets_the_exit_handler_run() {
+    for (how, started) in
+        [(Shutdown::Stop, vec!["wf[0].a", "wf.onExit"]), (Shutdown::Terminate, vec!["wf[0].a"])]
+    {
+        let mut world =
+            World::of(two_groups(), |name, _, _| if name == "wf[0].a" { None } else { ok() });
+        world.input(Input::Shutdown { how, message: String::new() });
+        world.settle();
+        assert_eq!(world.started, started);
+        assert_eq!(world.run.phase, RunPhase::Failed);
+        assert_eq!(world.run.message, format!("Stopped with strategy '{how:?}'"));
+        assert_eq!(world.message("wf[0].a"), format!("workflow shutdown with strategy:  {how:?}"));
+    }
+}
+
+#[test]
+fn a_suspended_run_starts_nothing_new_until_it_is_resumed() {
+    let mut world =
+        World::of(two_groups(), |name, _, _| if name == "wf[0].a" { None } else { ok() });
+    world.input(Input::Suspend);
+    world.end("wf[0].a", 0);
+    world.settle();
+    assert_eq!(world.started, ["wf[0].a"]);
+    world.input(Input::Resume { steps: Vec::new() });
+    world.settle();
+    assert_eq!(world.started, ["wf[0].a", "wf[1].b", "wf.onExit"]);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+#[test]
+fn a_run_that_is_accepted_suspended_begins_when_it_is_resumed() {
+    let mut graph = two_groups();
+    graph["suspend"] = json!(true);
+    let mut world = World::of(graph.clone(), |_, _, _| ok());
+    assert!(world.run.steps.is_empty() && world.run.suspended);
+    world.input(Input::Resume { steps: Vec::new() });
+    world.settle();
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+    let mut world = World::of(graph, |_, _, _| ok());
+    world.input(Input::Shutdown { how: Shutdown::Terminate, message: "no".into() });
+    world.settle();
+    assert_eq!((world.run.phase, world.run.message.as_str()), (RunPhase::Failed, "no"));
+    assert!(world.started.is_empty());
+}
+
+#[test]
+fn a_pause_ends_by_itself_or_by_somebody_with_values() {
+    let pause = |duration: Value| one(&json!({"body": {"Suspend": {"duration": duration}}}));
+    let timed = World::of(pause(json!("20")), |_, _, _| ok());
+    assert_eq!((timed.run.phase, timed.now_ms), (RunPhase::Succeeded, 21_000));
+    let supplied = json!({"outputs": {"parameters": [{"name": "by", "from": "Supplied"}]},
+                          "body": {"Suspend": {}}});
+    let mut world = World::of(one(&supplied), |_, _, _| ok());
+    let step = world.key("wf");
+    world.input(Input::Supply(Supplied { step, parameters: vec![("by".into(), json!("Ada"))] }));
+    world.input(Input::Resume { steps: vec![step] });
+    assert_eq!(
+        (world.run.phase, world.output("wf", "by")),
+        (RunPhase::Succeeded, Some(json!("Ada")))
+    );
+    let mut world = World::of(one(&supplied), |_, _, _| ok());
+    world.input(Input::Resume { steps: Vec::new() });
+    assert_eq!(world.run.phase, RunPhase::Failed, "the value is missing");
+}
+
+fn task(name: &str) -> TaskSpec {
+    TaskSpec { name: name.into(), ..TaskSpec::default() }
+}
+
+fn child(world: &mut World, parent: &str, name: &str) {
+    let parent = world.run.current_attempt(world.key(parent)).unwrap().0;
+    world.input(Input::Child { parent, task: Box::new(task(name)) });
+}
+
+#[test]
+fn a_running_task_gets_the_children_that_it_asks_for_once() {
+    let mut world =
+        World::of_task(task("root"), |name, _, _| if name == "wf" { None } else { ok() });
+    child(&mut world, "wf", "a0");
+    child(&mut world, "wf", "a0");
+    child(&mut world, "wf", "a1");
+    world.settle();
+    assert_eq!(world.started, ["wf", "wf.a0", "wf.a1"]);
+    assert_eq!(world.run.phase, RunPhase::Running, "the parent decides");
+    world.end("wf", 0);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+#[test]
+fn children_end_with_the_task_that_asked_for_them() {
+    let mut world = World::of_task(task("root"), |_, _, _| None);
+    child(&mut world, "wf", "a0");
+    world.settle();
+    world.end("wf", 0);
+    world.settle();
+    assert_eq!(world.phase("wf.a0"), Phase::Failed);
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+#[test]
+fn an_attempt_that_is_not_the_current_one_is_not_heard() {
+    let retry = Some(Retry { limit: Some("3".into()), ..Retry::default() });
+    let mut world = World::of_task(TaskSpec { retry, ..task("root") }, |_, _, _| None);
+    let old = world.run.current_attempt(world.key("wf")).unwrap().0;
+    world.end("wf", 1);
+    world.settle();
+    let turns = world.turns.len();
+    let end = || Box::new(End::bare(Exit::Code(0)));
+    world.input(Input::Ended { attempt: old, end: end() });
+    world.input(Input::Started { attempt: old, at_ms: 9 });
+    world.input(Input::Child { parent: old, task: Box::new(task("late")) });
+    world.input(Input::Ended { attempt: AttemptId { number: 7, ..old }, end: end() });
+    assert_eq!(world.turns.len(), turns, "no event came of any of it");
+    assert_eq!(world.run.steps[0].attempts.len(), 2);
+}
+
+#[test]
+fn a_task_tells_the_scheduler_its_gang() {
+    let gang = argosy_model::effect::Gang { id: "g".into(), size: 2 };
+    let spec =
+        common::spec(Plan::Task(Box::new(TaskSpec { gang: Some(gang.clone()), ..task("t") })));
+    let (_, decision) = argosy_engine::submit(argosy_model::RunId(1), spec, 0);
+    let jobs: Vec<_> = decision
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Enqueue(job) => job.gang.clone(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(jobs, [gang]);
+}

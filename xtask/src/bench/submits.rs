@@ -1,0 +1,88 @@
+//! Durable submits over HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::Instant;
+
+use super::raw;
+use super::server::Up;
+use super::{Bench, Row};
+
+/// A run that is accepted suspended: nothing but the submit is measured.
+fn body(name: &str) -> String {
+    format!(
+        r#"{{"workflow":{{"apiVersion":"argoproj.io/v1alpha1","kind":"Workflow","metadata":{{"name":"{name}"}},"spec":{{"suspend":true,"entrypoint":"main","templates":[{{"name":"main","container":{{"image":"busybox","command":["true"]}}}}]}}}}}}"#
+    )
+}
+
+pub(super) fn measure(bench: &Bench) -> Result<Vec<Row>, String> {
+    let raw = 1.0 / raw::sync(&bench.dir)?.as_secs_f64();
+    let one = submits(bench, 1, 500)?;
+    let many = submits(bench, 64, 100)?;
+    Ok(vec![
+        Row::ratio("durable submits, 1 connection", "/s", one, raw, "0.7 of the raw sync rate"),
+        Row::ratio("durable submits, 64 connections", "/s", many, raw, "5,000/s"),
+    ])
+}
+
+/// Submits a second, over so many connections.
+fn submits(bench: &Bench, connections: usize, each: usize) -> Result<f64, String> {
+    let up = Up::start(bench, &bench.data("submits")?)?;
+    let began = Instant::now();
+    let workers: Vec<_> = (0..connections)
+        .map(|worker| {
+            let address = up.address.clone();
+            thread::spawn(move || work(&address, worker, each))
+        })
+        .collect();
+    for worker in workers {
+        worker.join().map_err(|_| "a client died".to_owned())??;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
+    let count = (connections * each) as f64;
+    Ok(count / began.elapsed().as_secs_f64())
+}
+
+fn work(address: &str, worker: usize, count: usize) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let mut stream = TcpStream::connect(address).map_err(failed)?;
+    stream.set_nodelay(true).map_err(failed)?;
+    let mut answers = BufReader::new(stream.try_clone().map_err(failed)?);
+    for number in 0..count {
+        let body = body(&format!("w{worker}-{number}"));
+        let head = format!(
+            "POST /api/v1/workflows/default HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).map_err(failed)?;
+        stream.write_all(body.as_bytes()).map_err(failed)?;
+        answer(&mut answers)?;
+    }
+    Ok(())
+}
+
+/// Reads one answer, which must be a success.
+fn answer(answers: &mut BufReader<TcpStream>) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let (mut status, mut length) = (String::new(), 0);
+    answers.read_line(&mut status).map_err(failed)?;
+    loop {
+        let mut line = String::new();
+        answers.read_line(&mut line).map_err(failed)?;
+        let line = line.trim().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(|_| "no length".to_owned())?;
+        }
+    }
+    let mut body = vec![0; length];
+    answers.read_exact(&mut body).map_err(failed)?;
+    if status.contains(" 200 ") {
+        Ok(())
+    } else {
+        Err(format!("{status}: {}", String::from_utf8_lossy(&body)))
+    }
+}
