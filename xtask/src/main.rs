@@ -4,6 +4,7 @@ mod bench;
 mod corpus;
 mod demo;
 mod docs;
+mod python;
 mod run;
 mod suite;
 mod tidy;
@@ -17,6 +18,7 @@ type Task = Result<(), String>;
 const TASKS: &str = "\
 demo              build, run examples/diamond.yaml and show its result
 test              set up what the tests need and run all of them
+compat            run unmodified clients against the binary
 tidy              check the rules of the house
 docs [--check]    write (or check) docs/limits.md and COMPAT.md
 corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md)
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["demo"] => demo::demo(),
         ["test"] => suite::test(),
+        ["compat"] => python::compat(),
         ["tidy"] => tidy::tidy(),
         ["docs"] => docs::docs(false),
         ["docs", "--check"] => docs::docs(true),

@@ -167,6 +167,9 @@ pub(crate) struct UpArgs {
     /// Where to serve; may be repeated [default: 127.0.0.1:2746]
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
+    /// Where to serve blobs to S3 clients
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) s3_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) machine: Machine,
 }

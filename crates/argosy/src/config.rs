@@ -12,6 +12,9 @@ use crate::failure::Failure;
 /// The file in the folder where the command is given.
 const FILE: &str = "argosy.toml";
 
+/// The variable for [`Blob::url`].
+const BLOB_URL: &str = "ARGOSY_BLOB_URL";
+
 /// What `argosy.toml` may say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -20,7 +23,19 @@ struct File {
     server: Option<String>,
     namespace: Option<String>,
     listen: Vec<SocketAddr>,
+    s3_listen: Option<SocketAddr>,
     allow_host_path: Vec<PathBuf>,
+    blob: Blob,
+}
+
+/// Where blobs are kept.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Blob {
+    /// `s3://BUCKET/PREFIX`; none is the data directory.
+    pub(crate) url: Option<String>,
+    /// `http(s)://HOST:PORT` of an S3 that is not Amazon's.
+    pub(crate) endpoint: Option<String>,
 }
 
 /// The configuration in force.
@@ -34,8 +49,12 @@ pub(crate) struct Config {
     pub(crate) namespace: String,
     /// Where to serve.
     pub(crate) listen: Vec<SocketAddr>,
+    /// Where to serve blobs to S3 clients.
+    pub(crate) s3_listen: Option<SocketAddr>,
     /// Folders that manifests may name paths below.
     pub(crate) allow_host_path: Vec<PathBuf>,
+    /// Where blobs are kept.
+    pub(crate) blob: Blob,
 }
 
 impl Config {
@@ -59,7 +78,12 @@ impl Config {
                 .or(file.namespace)
                 .unwrap_or_else(|| "default".to_owned()),
             listen,
+            s3_listen: file.s3_listen,
             allow_host_path: file.allow_host_path,
+            blob: Blob {
+                url: std::env::var(BLOB_URL).ok().filter(|url| !url.is_empty()).or(file.blob.url),
+                endpoint: file.blob.endpoint,
+            },
         })
     }
 }

@@ -13,6 +13,7 @@ use argosy_store::{Storage, Store};
 use axum::Router;
 use serde_json::{Value, json};
 
+use crate::blobs::Blobs;
 use crate::cli::{Isolation, Machine};
 use crate::client::Client;
 use crate::config::Config;
@@ -24,6 +25,7 @@ const ANNOUNCEMENT: &str = "server.json";
 /// A server in this process.
 pub(crate) struct Embedded {
     pub(crate) router: Router,
+    pub(crate) blobs: Blobs,
     service: Service,
 }
 
@@ -40,8 +42,10 @@ impl Embedded {
             },
         };
         let store: Arc<dyn Storage> = Arc::new(Store::open(data).await?);
+        // Only the owner of the data directory may open its blobs.
+        let blobs = Blobs::open(config)?;
         let exe = this_program()?;
-        let local = Local::start(data, &exe, machine, Arc::clone(&store))
+        let local = Local::start(data, &exe, machine, Arc::clone(&store), blobs.store())
             .await
             .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
         let service = Service::start(
@@ -53,7 +57,7 @@ impl Embedded {
         )
         .await?;
         let router = router(door(Arc::new(service.clone()), data));
-        Ok(Embedded { router, service })
+        Ok(Embedded { router, blobs, service })
     }
 
     /// Makes everything durable and leaves running attempts to the spawner.

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod blobs;
 mod cli;
 mod client;
 mod commands;

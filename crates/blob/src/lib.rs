@@ -10,10 +10,13 @@ pub mod archive;
 mod folder;
 mod key;
 mod part;
+mod remote;
+pub mod s3;
 mod store;
 pub mod tree;
 
 pub use folder::Folder;
 pub use key::{Address, KEY_BYTES, Space};
 pub use part::Part;
+pub use remote::Remote;
 pub use store::{ByteStream, Listing, Meta, Object, Source, Store};

@@ -29,6 +29,15 @@ impl Part {
         Ok(Self::new(file, 0..length))
     }
 
+    /// The bytes of `range`, counted from its start, as far as it has them.
+    #[must_use]
+    pub fn narrowed(self, range: Range<u64>) -> Self {
+        let end = self.range.end;
+        let [from, to] =
+            [range.start, range.end].map(|at| self.range.start.saturating_add(at).min(end));
+        Self::new(self.file, from..to)
+    }
+
     /// Its length in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {

@@ -67,6 +67,9 @@ pub struct Meta {
     /// Its MIME type; empty when unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub content_type: String,
+    /// HTTP headers that are given back with the bytes, such as `content-encoding`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// Names and values of the owner's.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub user: BTreeMap<String, String>,

@@ -36,18 +36,17 @@ pub struct Local {
 }
 
 impl Local {
-    /// Starts it on a data directory; `exe` is this program.
+    /// Starts it on a data directory with a place for blobs; `exe` is this program.
     ///
     /// # Errors
-    /// When the blob store or the spawner cannot be had.
+    /// When the spawner cannot be had.
     pub async fn start(
         data_dir: &Path,
         exe: &Path,
         machine: MachineOptions,
         store: Arc<dyn Storage>,
+        blobs: Arc<dyn argosy_blob::Store>,
     ) -> io::Result<Local> {
-        let blobs: Arc<dyn argosy_blob::Store> =
-            Arc::new(argosy_blob::Folder::open(&data_dir.join("blobs"))?);
         let options = local::Options {
             data_dir: data_dir.to_owned(),
             exe: exe.to_owned(),

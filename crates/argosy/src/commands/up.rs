@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
+use argosy_blob::s3::Keys;
 use argosy_model::{Code, Diagnostic};
+use axum::Router;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -14,31 +16,32 @@ use crate::embed::{self, Embedded};
 use crate::failure::Failure;
 
 pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Failure> {
-    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).try_init();
+    log();
     let listen = if args.listen.is_empty() { context.config.listen.clone() } else { args.listen };
     let mut listeners = Vec::new();
     for address in listen {
-        listeners.push(bind(address).await?);
+        listeners.push(bind(address, "--listen").await?);
     }
+    let s3_listener = match args.s3_listen.or(context.config.s3_listen) {
+        Some(address) => Some(bind(address, "--s3-listen").await?),
+        None => None,
+    };
     let embedded = Embedded::start(&context.config, &args.machine).await?;
     let addresses: Vec<SocketAddr> =
         listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
-    embed::announce(&context.config.data, &addresses)?;
-    greet(context, &addresses);
     let (stop, stopped) = watch::channel(false);
     let mut serving = Vec::new();
+    let mut s3 = None;
+    if let Some(listener) = s3_listener {
+        let (router, keys) = embedded.blobs.door(&context.config)?;
+        s3 = listener.local_addr().ok().map(|address| (address, keys));
+        serving.push(tokio::spawn(serve(listener, router, stopped.clone())));
+    }
+    embed::announce(&context.config.data, &addresses)?;
+    greet(context, &addresses, s3.as_ref());
     for listener in listeners {
-        let (router, mut stopped) = (embedded.router.clone(), stopped.clone());
-        serving.push(tokio::spawn(async move {
-            let until = async move {
-                // The sender lives until after the last server has stopped.
-                let _ = stopped.wait_for(|stop| *stop).await;
-            };
-            tokio::select! {
-                served = axum::serve(listener, router) => served,
-                () = until => Ok(()),
-            }
-        }));
+        let router = embedded.router.clone();
+        serving.push(tokio::spawn(serve(listener, router, stopped.clone())));
     }
     asked_to_stop().await?;
     anstream::eprintln!("stopping; what runs goes on and is taken up again by the next start");
@@ -52,7 +55,29 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+/// Logs on standard error. `s3s` logs every refused request as an error, which is its sender's to
+/// know.
+fn log() {
+    let filter = tracing_subscriber::EnvFilter::new("info,s3s=off");
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+    // Only a second log in one process is refused.
+    let _ = log.try_init();
+}
+
+/// Serves until told to stop.
+async fn serve(
+    listener: TcpListener,
+    router: Router,
+    mut stopped: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    tokio::select! {
+        served = axum::serve(listener, router) => served,
+        // The sender lives until after the last server has stopped.
+        _ = stopped.wait_for(|stop| *stop) => Ok(()),
+    }
+}
+
+async fn bind(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
     if !address.ip().is_loopback() {
         let what = format!("{address} can be reached from other machines");
         return Err(Failure(vec![
@@ -62,7 +87,8 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     }
     TcpListener::bind(address).await.map_err(|error| {
         let what = format!("cannot listen on {address}: {error}");
-        Failure(vec![Diagnostic::new(Code::BadRequest, what).help("choose another with --listen")])
+        let help = format!("choose another with {option}");
+        Failure(vec![Diagnostic::new(Code::BadRequest, what).help(help)])
     })
 }
 
@@ -78,7 +104,7 @@ async fn asked_to_stop() -> Result<(), Failure> {
 }
 
 /// One block with everything that a client needs.
-fn greet(context: &Context, addresses: &[SocketAddr]) {
+fn greet(context: &Context, addresses: &[SocketAddr], s3: Option<&(SocketAddr, Keys)>) {
     let Some(first) = addresses.first() else { return };
     anstream::println!(
         "argosy {} serves {}",
@@ -96,4 +122,11 @@ fn greet(context: &Context, addresses: &[SocketAddr]) {
         "for hera:    WorkflowsService(host=\"http://{first}\", namespace=\"{}\")",
         context.config.namespace
     );
+    if let Some((address, keys)) = s3 {
+        anstream::println!(
+            "for s3:      export AWS_ENDPOINT_URL=http://{address} AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID={}",
+            keys.admin().access_key
+        );
+        anstream::println!("             AWS_SECRET_ACCESS_KEY is in {}", keys.path().display());
+    }
 }

@@ -27,12 +27,18 @@ const LARGEST: u64 = 64 << 10;
 pub struct Head {
     #[serde(skip)]
     size: u64,
+    /// The etag. Its name on disk is older than objects in parts, whose etag is no MD5.
     md5: String,
     #[serde(flatten)]
     meta: Meta,
 }
 
 impl Head {
+    /// The etag.
+    pub fn etag(&self) -> &str {
+        &self.md5
+    }
+
     pub fn object(self, key: &str, modified_ms: i64) -> Object {
         let Self { size, md5, meta } = self;
         Object { key: key.to_owned(), size, etag: md5, modified_ms, meta }
@@ -44,45 +50,106 @@ pub fn modified_ms(metadata: &Metadata) -> i64 {
     metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000
 }
 
+/// An object's file while its bytes come in. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Draft {
+    file: NamedTempFile,
+    size: u64,
+    md5: Md5,
+}
+
+impl Draft {
+    /// An empty one in the folder `new`.
+    pub fn new(new: &Path) -> io::Result<Self> {
+        Ok(Self { file: NamedTempFile::new_in(new)?, size: 0, md5: Md5::new() })
+    }
+
+    /// Adds bytes.
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.count(bytes);
+        Ok(())
+    }
+
+    /// Adds all that can be read.
+    pub fn copy(&mut self, from: impl Read) -> io::Result<()> {
+        each_chunk(from, |bytes| self.append(bytes))
+    }
+
+    /// Adds the first `size` bytes of another object's file without looking at them: its own MD5
+    /// is of no use afterwards.
+    pub fn splice(&mut self, from: &File, size: u64) -> io::Result<()> {
+        self.size += io::copy(&mut from.take(size), self.file.as_file_mut())?;
+        Ok(())
+    }
+
+    /// MD5 of the bytes so far.
+    pub fn md5(&self) -> [u8; 16] {
+        self.md5.clone().finalize().into()
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        self.size += bytes.len() as u64;
+        self.md5.update(bytes);
+    }
+
+    /// Moves a file into `new`, or copies it where it lies on another file system.
+    fn take(new: &Path, path: &Path) -> io::Result<Self> {
+        let mut draft = Self::new(new)?;
+        if std::fs::rename(path, draft.file.path()).is_err() {
+            draft.copy(open_options(false).open(path)?)?;
+            std::fs::remove_file(path)?;
+            return Ok(draft);
+        }
+        *draft.file.as_file_mut() = open_options(true).open(draft.file.path())?;
+        rustix::fs::fchmod(draft.file.as_file(), Mode::RUSR | Mode::WUSR)?;
+        each_chunk(draft.file.reopen()?, |bytes| {
+            draft.count(bytes);
+            Ok(())
+        })?;
+        draft.file.seek(SeekFrom::End(0))?;
+        Ok(draft)
+    }
+
+    /// Makes it an object's file, durably. Its etag is the MD5 of its bytes unless another is
+    /// given.
+    pub fn finish(mut self, meta: Meta, etag: Option<String>) -> io::Result<(TempPath, Head)> {
+        let etag = etag.unwrap_or_else(|| hex(&self.md5()));
+        let head = Head { size: self.size, md5: etag, meta };
+        let mut end = serde_json::to_vec(&head)?;
+        let length = u32::try_from(end.len()).unwrap_or(u32::MAX);
+        if u64::from(length) > LARGEST {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "too much is to be kept with it"));
+        }
+        end.extend_from_slice(&length.to_le_bytes());
+        end.extend_from_slice(MAGIC);
+        self.file.write_all(&end)?;
+        self.file.as_file().sync_all()?;
+        Ok((self.file.into_temp_path(), head))
+    }
+}
+
 /// Makes the file of an object in the folder `new`, durably.
 pub fn write(new: &Path, source: Source, meta: Meta) -> io::Result<(TempPath, Head)> {
-    let (mut file, size, md5) = match source {
-        Source::Taken(path) => take(new, &path)?,
-        Source::Bytes(bytes) => copy(new, &*bytes)?,
-        Source::Copied(file) => copy(new, file)?,
+    let draft = match source {
+        Source::Taken(path) => Draft::take(new, &path)?,
+        Source::Bytes(bytes) => {
+            let mut draft = Draft::new(new)?;
+            draft.append(&bytes)?;
+            draft
+        }
+        Source::Copied(file) => {
+            let mut draft = Draft::new(new)?;
+            draft.copy(file)?;
+            draft
+        }
     };
-    let head = Head { size, md5, meta };
-    let mut end = serde_json::to_vec(&head)?;
-    let length = u32::try_from(end.len()).unwrap_or(u32::MAX);
-    if u64::from(length) > LARGEST {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "too much is to be kept with it"));
-    }
-    end.extend_from_slice(&length.to_le_bytes());
-    end.extend_from_slice(MAGIC);
-    file.write_all(&end)?;
-    file.as_file().sync_all()?;
-    Ok((file.into_temp_path(), head))
+    draft.finish(meta, None)
 }
 
-fn copy(new: &Path, mut from: impl Read) -> io::Result<(NamedTempFile, u64, String)> {
-    let mut file = NamedTempFile::new_in(new)?;
-    let (size, md5) = digest(&mut from, |bytes| file.write_all(bytes))?;
-    Ok((file, size, md5))
-}
-
-/// Moves a file into `new`, or copies it where it lies on another file system.
-fn take(new: &Path, path: &Path) -> io::Result<(NamedTempFile, u64, String)> {
-    let place = NamedTempFile::new_in(new)?.into_temp_path();
-    if std::fs::rename(path, &place).is_err() {
-        let taken = copy(new, open_options(false).open(path)?)?;
-        std::fs::remove_file(path)?;
-        return Ok(taken);
-    }
-    let mut file = open_options(true).open(&place)?;
-    rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR)?;
-    let (size, md5) = digest(&mut file, |_| Ok(()))?;
-    file.seek(SeekFrom::End(0))?;
-    Ok((NamedTempFile::from_parts(file, place), size, md5))
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
 }
 
 fn open_options(write: bool) -> OpenOptions {
@@ -91,25 +158,15 @@ fn open_options(write: bool) -> OpenOptions {
     options
 }
 
-/// Passes all bytes on: how many, and their MD5.
-fn digest(
-    from: &mut impl Read,
-    mut to: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<(u64, String)> {
-    let (mut md5, mut size) = (Md5::new(), 0);
+fn each_chunk(mut from: impl Read, mut to: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut buffer = vec![0; 128 << 10];
     loop {
-        let length = match from.read(&mut buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        if length == 0 {
-            let digits = md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-            return Ok((size, digits));
+        match from.read(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(0) => return Ok(()),
+            Ok(length) => to(&buffer[..length])?,
         }
-        md5.update(&buffer[..length]);
-        to(&buffer[..length])?;
-        size += length as u64;
     }
 }
 

@@ -27,6 +27,15 @@ pub fn list(folder: &Path, prefix: &str, after: &str, limit: usize) -> io::Resul
     Ok(listing)
 }
 
+/// The segments in a folder that have more to follow, in order, with their folders.
+pub fn folders(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut segments = Vec::new();
+    collect(folder, "", &mut segments)?;
+    segments.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+    let named = |Segment { text, path }: Segment| Some((text.strip_suffix('/')?.to_owned(), path));
+    Ok(segments.into_iter().filter_map(named).collect())
+}
+
 /// Adds the keys that start with `before`, which are those in `folder`. Keys have few segments, so
 /// this is not deep.
 fn walk(folder: &Path, before: &str, query: &Query<'_>, listing: &mut Listing) -> io::Result<()> {

@@ -1,22 +1,28 @@
 //! The store that is a folder of this machine.
 //!
 //! `<root>/spaces/<space>/<key>` holds an object's bytes, followed by what is kept with it (module
-//! `file`); `<root>/new` holds objects that are being written.
+//! `file`); `<root>/new` holds objects that are being written, `<root>/uploads` those that come in
+//! parts (module `uploads`).
 
 mod file;
 mod list;
+mod spaces;
+mod uploads;
+
+pub(crate) use file::{Draft, hex};
+pub(crate) use uploads::{PartOf, Upload, Uploads};
 
 use crate::{Address, ByteStream, Listing, Meta, Object, Part, Source, Space, Store};
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::{StreamExt, stream};
+use futures::{Stream, StreamExt, stream};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempPath;
 
 /// Bytes of one item of a stream.
@@ -29,6 +35,19 @@ const TRIES: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Folder {
     root: Arc<Path>,
+    /// Held from the look at what is there to the change of it.
+    swaps: Arc<Mutex<()>>,
+}
+
+/// When an object is put in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Whatever is there.
+    Always,
+    /// If nothing is there.
+    Absent,
+    /// If an object with this etag is there, or with any.
+    Present(Option<String>),
 }
 
 impl Folder {
@@ -48,7 +67,7 @@ impl Folder {
         builder.create(&new)?;
         builder.create(root.join("spaces"))?;
         sync(root)?;
-        Ok(Self { root: root.into() })
+        Ok(Self { root: root.into(), swaps: Arc::default() })
     }
 
     fn spaces(&self) -> PathBuf {
@@ -59,28 +78,72 @@ impl Folder {
         self.spaces().join(at.space().folder()).join(at.file())
     }
 
-    fn put_now(&self, at: &Address, source: Source, meta: Meta) -> io::Result<Object> {
-        let (written, head) = file::write(&self.root.join("new"), source, meta)?;
-        let modified_ms = self.publish(written, &self.path(at))?;
-        Ok(head.object(at.key(), modified_ms))
+    fn new_folder(&self) -> PathBuf {
+        self.root.join("new")
     }
 
-    /// Moves a finished file to its place, durably.
-    fn publish(&self, mut written: TempPath, path: &Path) -> io::Result<i64> {
+    fn put_now(&self, at: &Address, source: Source, meta: Meta) -> io::Result<Object> {
+        let (written, head) = file::write(&self.new_folder(), source, meta)?;
+        let modified_ms = self.publish(written, &self.path(at), &When::Always)?;
+        let unmet = || io::Error::other("an unconditional put was refused");
+        Ok(head.object(at.key(), modified_ms.ok_or_else(unmet)?))
+    }
+
+    /// An object's file to be filled.
+    pub(crate) fn draft(&self) -> io::Result<Draft> {
+        Draft::new(&self.new_folder())
+    }
+
+    /// Puts a filled draft under a key; `None` if the condition does not hold.
+    pub(crate) fn put_draft(
+        &self,
+        at: &Address,
+        draft: Draft,
+        meta: Meta,
+        etag: Option<String>,
+        when: &When,
+    ) -> io::Result<Option<Object>> {
+        let (written, head) = draft.finish(meta, etag)?;
+        let modified_ms = self.publish(written, &self.path(at), when)?;
+        Ok(modified_ms.map(|modified_ms| head.object(at.key(), modified_ms)))
+    }
+
+    /// Moves a finished file to its place, durably; `None` if the condition does not hold.
+    fn publish(&self, mut written: TempPath, path: &Path, when: &When) -> io::Result<Option<i64>> {
         let folder = path.parent().unwrap_or(&self.root);
         for _ in 0..TRIES {
             self.make_folder(folder)?;
-            match written.persist(path) {
-                // A delete has removed the folder again.
-                Err(failed) if failed.error.kind() == ErrorKind::NotFound => written = failed.path,
-                Err(failed) => return Err(failed.error),
-                Ok(()) => {
+            match self.swap(written, path, when)? {
+                Swap::Done => {
                     sync(folder)?;
-                    return Ok(file::modified_ms(&fs::metadata(path)?));
+                    return Ok(Some(file::modified_ms(&fs::metadata(path)?)));
                 }
+                Swap::Refused => return Ok(None),
+                Swap::FolderGone(back) => written = back,
             }
         }
         Err(io::Error::other("the object's folder is removed again and again"))
+    }
+
+    fn swap(&self, written: TempPath, path: &Path, when: &When) -> io::Result<Swap> {
+        let _held = self.swaps.lock().unwrap_or_else(PoisonError::into_inner);
+        let holds = match when {
+            When::Always => true,
+            When::Absent => file::open(path)?.is_none(),
+            When::Present(etag) => file::open(path)?
+                .is_some_and(|(_, head, _)| etag.as_ref().is_none_or(|etag| etag == head.etag())),
+        };
+        if !holds {
+            return Ok(Swap::Refused);
+        }
+        match written.persist(path) {
+            Ok(()) => Ok(Swap::Done),
+            // A delete has removed the folder again.
+            Err(failed) if failed.error.kind() == ErrorKind::NotFound => {
+                Ok(Swap::FolderGone(failed.path))
+            }
+            Err(failed) => Err(failed.error),
+        }
     }
 
     fn make_folder(&self, folder: &Path) -> io::Result<()> {
@@ -101,6 +164,15 @@ impl Folder {
         }
     }
 
+    /// An object and its bytes.
+    pub(crate) fn open_part(&self, at: &Address) -> io::Result<Option<(Object, Part)>> {
+        let found = self.open_now(at)?;
+        Ok(found.map(|(object, file)| {
+            let part = Part::new(file, 0..object.size);
+            (object, part)
+        }))
+    }
+
     fn open_now(&self, at: &Address) -> io::Result<Option<(Object, File)>> {
         let Some((file, head, modified_ms)) = file::open(&self.path(at))? else { return Ok(None) };
         Ok(Some((head.object(at.key(), modified_ms), file)))
@@ -108,13 +180,15 @@ impl Folder {
 
     fn delete_now(&self, at: &Address) -> io::Result<bool> {
         let path = self.path(at);
+        let held = self.swaps.lock().unwrap_or_else(PoisonError::into_inner);
         match fs::remove_file(&path) {
             Err(error) if is_missing(&error) => return Ok(false),
             other => other?,
         }
-        let spaces = self.spaces();
+        drop(held);
+        let space = self.spaces().join(at.space().folder());
         let mut folder = path.parent();
-        while let Some(next) = folder.filter(|next| *next != spaces) {
+        while let Some(next) = folder.filter(|next| *next != space) {
             if fs::remove_dir(next).is_err() {
                 sync_if_there(next)?;
                 break;
@@ -139,8 +213,7 @@ impl Store for Folder {
 
     async fn fetch(&self, at: &Address) -> io::Result<Option<Part>> {
         let (this, at) = (self.clone(), at.clone());
-        let part = |(object, file): (Object, File)| Part::new(file, 0..object.size);
-        blocking(move || Ok(this.open_now(&at)?.map(part))).await
+        blocking(move || Ok(this.open_part(&at)?.map(|(_, part)| part))).await
     }
 
     async fn read(
@@ -149,11 +222,13 @@ impl Store for Folder {
         range: Option<Range<u64>>,
     ) -> io::Result<Option<(Object, ByteStream)>> {
         let (this, at) = (self.clone(), at.clone());
-        let found = blocking(move || this.open_now(&at)).await?;
-        Ok(found.map(|(object, file)| {
-            let wanted = range.unwrap_or(0..object.size);
-            let part = Part::new(file, wanted.start..wanted.end.min(object.size));
-            (object, stream::try_unfold(part, next_chunk).boxed())
+        let found = blocking(move || this.open_part(&at)).await?;
+        Ok(found.map(|(object, part)| {
+            let part = match range {
+                Some(range) => part.narrowed(range),
+                None => part,
+            };
+            (object, chunks(part).boxed())
         }))
     }
 
@@ -175,6 +250,18 @@ impl Store for Folder {
     }
 }
 
+/// What came of putting a file in its place.
+enum Swap {
+    Done,
+    Refused,
+    FolderGone(TempPath),
+}
+
+/// The bytes of a part, chunk by chunk.
+pub(crate) fn chunks(part: Part) -> impl Stream<Item = io::Result<Bytes>> + Send + Sync {
+    stream::try_unfold(part, next_chunk)
+}
+
 async fn next_chunk(mut part: Part) -> io::Result<Option<(Bytes, Part)>> {
     blocking(move || {
         let mut bytes = Vec::new();
@@ -184,7 +271,8 @@ async fn next_chunk(mut part: Part) -> io::Result<Option<(Bytes, Part)>> {
     .await
 }
 
-async fn blocking<T: Send + 'static>(
+/// Runs what may wait for the disk where that holds up nobody.
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?

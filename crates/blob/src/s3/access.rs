@@ -1,0 +1,97 @@
+//! Authentication and authorisation, in front of every operation. What is not named here is for
+//! the key pair of the data directory only.
+
+use super::keys::{Grant, Keys};
+use s3s::access::{S3Access, S3AccessContext};
+use s3s::auth::{Credentials, S3Auth, SecretKey};
+use s3s::dto::{
+    CopyObjectInput, CopySource, DeleteObjectsInput, ListObjectsInput, ListObjectsV2Input,
+    UploadPartCopyInput,
+};
+use s3s::path::S3Path;
+use s3s::{S3Request, S3Result, s3_error};
+
+/// Operations on the bucket of their space that minted keys may use.
+const ON_BUCKETS: [&str; 5] =
+    ["DeleteObjects", "GetBucketLocation", "HeadBucket", "ListObjects", "ListObjectsV2"];
+
+/// Knows the keys.
+#[derive(Clone, Debug)]
+pub(super) struct Access(pub Keys);
+
+#[async_trait::async_trait]
+impl S3Auth for Access {
+    async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
+        let found = self.0.look_up(access_key);
+        let (secret, _) = found.ok_or_else(|| s3_error!(InvalidAccessKeyId))?;
+        Ok(SecretKey::from(secret.expose()))
+    }
+}
+
+impl Access {
+    /// What the sender of a request may reach.
+    pub fn grant(&self, credentials: Option<&Credentials>) -> S3Result<Grant> {
+        let found = credentials.and_then(|it| self.0.look_up(&it.access_key));
+        let (_, grant) =
+            found.ok_or_else(|| s3_error!(AccessDenied, "the request is not signed"))?;
+        Ok(grant)
+    }
+
+    fn require<T>(&self, request: &S3Request<T>, bucket: &str, key: &str) -> S3Result<()> {
+        let grant = self.grant(request.credentials.as_ref())?;
+        if grant.reaches(bucket, key) {
+            return Ok(());
+        }
+        Err(s3_error!(AccessDenied, "this key pair does not reach {bucket}/{key}"))
+    }
+
+    fn require_source<T>(&self, request: &S3Request<T>, source: &CopySource) -> S3Result<()> {
+        match source {
+            CopySource::Bucket { bucket, key, .. } => self.require(request, bucket, key),
+            _ => Err(s3_error!(NotImplemented, "an object is copied from BUCKET/KEY")),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl S3Access for Access {
+    async fn check(&self, cx: &mut S3AccessContext<'_>) -> S3Result<()> {
+        let grant = self.grant(cx.credentials())?;
+        let reaches = match (cx.s3_path(), grant.space()) {
+            (_, None) => true,
+            (S3Path::Root, _) => false,
+            (S3Path::Bucket { bucket }, Some(space)) => {
+                **bucket == *space && ON_BUCKETS.contains(&cx.s3_op().name())
+            }
+            (S3Path::Object { bucket, key }, _) => grant.reaches(bucket, key),
+        };
+        if reaches {
+            return Ok(());
+        }
+        Err(s3_error!(AccessDenied, "this key pair does not reach that"))
+    }
+
+    async fn list_objects(&self, request: &mut S3Request<ListObjectsInput>) -> S3Result<()> {
+        let prefix = request.input.prefix.as_deref().unwrap_or_default();
+        self.require(request, &request.input.bucket, prefix)
+    }
+
+    async fn list_objects_v2(&self, request: &mut S3Request<ListObjectsV2Input>) -> S3Result<()> {
+        let prefix = request.input.prefix.as_deref().unwrap_or_default();
+        self.require(request, &request.input.bucket, prefix)
+    }
+
+    async fn delete_objects(&self, request: &mut S3Request<DeleteObjectsInput>) -> S3Result<()> {
+        let input = &request.input;
+        let mut objects = input.delete.objects.iter();
+        objects.try_for_each(|object| self.require(request, &input.bucket, &object.key))
+    }
+
+    async fn copy_object(&self, request: &mut S3Request<CopyObjectInput>) -> S3Result<()> {
+        self.require_source(request, &request.input.copy_source)
+    }
+
+    async fn upload_part_copy(&self, request: &mut S3Request<UploadPartCopyInput>) -> S3Result<()> {
+        self.require_source(request, &request.input.copy_source)
+    }
+}
