@@ -8,6 +8,7 @@ mod clock;
 mod core;
 mod hooks;
 mod local;
+mod objects;
 mod reader;
 mod service;
 

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::backend::{Backend, BackendReport};
 use crate::clock::Clock;
 use crate::core::{Core, Mutation, Options, Request, SharedRun};
+use crate::objects::Objects;
 
 /// Requests that may wait for the loop.
 const INBOX: usize = 4_096;
@@ -23,6 +24,7 @@ const INBOX: usize = 4_096;
 pub struct Service {
     requests: mpsc::Sender<Request>,
     store: Arc<dyn Storage>,
+    objects: Arc<Objects>,
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
@@ -65,7 +67,15 @@ impl Service {
         .await?;
         let (requests, inbox) = mpsc::channel(INBOX);
         tokio::spawn(loaded.core.run(inbox, reports, loaded.commits, loaded.found));
-        Ok(Service { requests, store, backend, clock, shared, trouble: seen })
+        Ok(Service {
+            requests,
+            store,
+            objects: Arc::default(),
+            backend,
+            clock,
+            shared,
+            trouble: seen,
+        })
     }
 
     async fn ask<T>(
@@ -120,7 +130,9 @@ impl ports::Service for Service {
 
     async fn put_objects(&self, changes: Vec<ObjectChange>) -> Result<(), Diagnostic> {
         let mutation = Mutation::Objects(changes);
-        self.ask(|answer| Request::Mutate { mutation, answer }).await
+        let put = self.ask(|answer| Request::Mutate { mutation, answer }).await;
+        self.objects.forget();
+        put
     }
 
     async fn delete(&self, run: RunId) -> Result<(), Diagnostic> {
@@ -159,7 +171,13 @@ impl ports::Service for Service {
     }
 
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>, Diagnostic> {
-        Ok(self.store.objects(space, kind).await?)
+        let generation = match self.objects.get(space, kind) {
+            Ok(known) => return Ok(known),
+            Err(generation) => generation,
+        };
+        let read = self.store.objects(space, kind).await?;
+        self.objects.keep(generation, space, kind, &read);
+        Ok(read)
     }
 
     fn now_ms(&self) -> i64 {
