@@ -249,7 +249,7 @@ fn a_finished_run_is_deleted_when_its_time_to_live_is_over() {
         ("other.yaml", &FAILS.replace("name: fails", "name: other")),
     ]);
     let server = place.up(None).unwrap();
-    place.argosy(&["submit", "--wait", "brief.yaml"]);
+    assert_eq!(place.argosy(&["submit", "--wait", "brief.yaml"]).code, Some(1), "it failed");
     // The deletion stands in a commit before any later one.
     place.argosy(&["submit", "--wait", "other.yaml"]);
     assert_eq!(place.argosy(&["-o", "name", "list"]).out, "other\n");

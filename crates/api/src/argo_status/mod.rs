@@ -29,6 +29,14 @@ pub fn time(at_ms: i64) -> Value {
 /// The Workflow object of a run: what was submitted, its name and owner, and its status.
 #[must_use]
 pub fn workflow(run: &Run) -> Value {
+    let mut object = outline(run);
+    object["status"]["nodes"] = nodes(run);
+    object
+}
+
+/// The same without its nodes, which may be many.
+#[must_use]
+pub fn outline(run: &Run) -> Value {
     let mut object = match &run.spec.source {
         Value::Object(map) => map.clone(),
         _ => Map::new(),
@@ -92,7 +100,6 @@ fn status(run: &Run) -> Value {
     if !run.message.is_empty() {
         status.insert("message".into(), json!(run.message));
     }
-    status.insert("nodes".into(), nodes(run));
     if let Some(locks) = locks::of_run(run) {
         status.insert("synchronization".into(), locks);
     }

@@ -2,19 +2,25 @@
 //! change; the last state always arrives.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
+use argosy_engine::Run;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, stream};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::Door;
 use super::error::{Answer, bad_request, not_found};
 use super::query::{self, Query};
-use crate::argo_status::workflow;
+use crate::argo_status::{outline, workflow};
 use crate::ports::RunView;
+
+/// Showing a run for longer than this is worth a pause.
+const BRIEF: Duration = Duration::from_millis(5);
 
 /// `GET /api/v1/workflow-events/{space}?listOptions.fieldSelector=metadata.name=X`
 pub(super) async fn events(
@@ -28,17 +34,25 @@ pub(super) async fn events(
         .ok_or_else(|| bad_request("a watch needs listOptions.fieldSelector=metadata.name=NAME"))?;
     let row = door.service.find(&space, name).await?.ok_or_else(|| not_found("run", name))?;
     let view = door.service.run(row.id).await?;
-    Ok(respond(&headers, changes(view)))
+    let show =
+        if query::value(&query, "argosy.nodes") == Some("false") { outline } else { workflow };
+    Ok(respond(&headers, changes(view, show)))
 }
 
-/// The run now, and after every change until its end.
-fn changes(view: RunView) -> impl Stream<Item = Value> {
-    stream::unfold((view, "ADDED", false), |(mut view, kind, over)| async move {
+/// The run now, and after every change until its end. A large run takes its time to be shown, and
+/// three times that time passes before it is shown again.
+fn changes(view: RunView, show: fn(&Run) -> Value) -> impl Stream<Item = Value> {
+    let begin = (view, "ADDED", false, Duration::ZERO);
+    stream::unfold(begin, move |(mut view, kind, over, took)| async move {
+        if !over && took > BRIEF {
+            tokio::time::sleep(took * 3).await;
+        }
         if over || (kind == "MODIFIED" && !view.changed().await) {
             return None;
         }
-        let (object, over) = view.read(|run| (workflow(run), run.phase.is_terminal()));
-        Some((json!({"type": kind, "object": object}), (view, "MODIFIED", over)))
+        let began = Instant::now();
+        let (object, over) = view.read(|run| (show(run), run.phase.is_terminal()));
+        Some((json!({"type": kind, "object": object}), (view, "MODIFIED", over, began.elapsed())))
     })
 }
 

@@ -68,8 +68,9 @@ pub(super) fn exit_code(ends: &[Value]) -> ExitCode {
 pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
     let selector = quote(&format!("metadata.name={name}"));
     let path = format!(
-        "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0",
-        quote(&client.space)
+        "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
+        quote(&client.space),
+        how != Show::Nothing
     );
     let mut events = client.lines(&path).await?;
     let mut screen = Screen::default();
@@ -78,6 +79,11 @@ pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Val
         let next = tokio::time::timeout(REDRAW, events.next()).await;
         match next {
             Ok(Some(event)) => last = event?["object"].take(),
+            Ok(None) if how == Show::Nothing => {
+                let last = over(last)?;
+                // A run with a short time to live may be gone by now.
+                return Ok(client.get(&path(client, name)).await.unwrap_or(last));
+            }
             Ok(None) => return over(last),
             Err(_) => {}
         }
