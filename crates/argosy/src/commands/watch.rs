@@ -67,12 +67,12 @@ pub(super) fn exit_code(ends: &[Value]) -> ExitCode {
 /// Follows a run to its end and returns it.
 pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
     let selector = quote(&format!("metadata.name={name}"));
-    let path = format!(
+    let events = format!(
         "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
         quote(&client.space),
         how != Show::Nothing
     );
-    let mut events = client.lines(&path).await?;
+    let mut events = client.lines(&events).await?;
     let mut screen = Screen::default();
     let mut last = Value::Null;
     loop {
