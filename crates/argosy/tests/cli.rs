@@ -255,3 +255,14 @@ fn a_finished_run_is_deleted_when_its_time_to_live_is_over() {
     assert_eq!(place.argosy(&["-o", "name", "list"]).out, "other\n");
     server.stop();
 }
+
+#[test]
+fn every_shipped_example_passes_its_check() {
+    let place = Place::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let lint = place.argosy(&["lint", "--offline", path.to_str().unwrap()]);
+        assert_eq!(lint.code, Some(0), "{}: {}", path.display(), lint.out);
+    }
+}

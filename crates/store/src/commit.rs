@@ -11,7 +11,7 @@ use sqlx::{Connection, QueryBuilder, Sqlite, SqliteConnection};
 
 use crate::encode::encode;
 use crate::error::{Error, Result};
-use crate::open::Store;
+use crate::open::{Store, Writer};
 use crate::row::RunRow;
 
 /// Rows in one statement, below the databases' bounds on bound values.
@@ -174,34 +174,43 @@ impl Store {
     pub async fn commit(&self, commit: &Commit) -> Result<u64> {
         let writer = self.writer.as_ref().ok_or(Error::Busy("opened for reading".to_owned()))?;
         let mut writer = writer.lock().await;
-        let seq = writer.seq + 1;
-        let mut transaction = writer.connection.begin_with("BEGIN IMMEDIATE").await?;
-        let to = &mut *transaction;
-        if !commit.record.turns.is_empty() {
-            sqlx::query("INSERT INTO log (seq, at_ms, record) VALUES ($1, $2, $3)")
-                .bind(seq.cast_signed())
-                .bind(commit.at_ms)
-                .bind(encode(&commit.record)?)
-                .execute(&mut *to)
-                .await?;
+        let committed = write(&mut writer, commit).await;
+        if committed.is_err() {
+            // SQLite may have rolled back by itself, of which the connection does not know.
+            writer.connection = self.connect().await?;
         }
-        put_rows(to, &commit.rows).await?;
-        for snapshot in &commit.snapshots {
-            put_snapshot(to, snapshot, seq).await?;
-        }
-        for archived in &commit.archived {
-            put_archived(to, archived).await?;
-        }
-        delete_runs(to, &commit.deleted).await?;
-        crate::objects::put(to, &commit.objects, commit.at_ms).await?;
-        put_memos(to, &commit.memos, commit.at_ms).await?;
-        if let Some(cut) = commit.cut {
-            cut_log(to, cut, seq).await?;
-        }
-        transaction.commit().await?;
-        writer.seq = seq;
-        Ok(seq)
+        committed
     }
+}
+
+async fn write(writer: &mut Writer, commit: &Commit) -> Result<u64> {
+    let seq = writer.seq + 1;
+    let mut transaction = writer.connection.begin_with("BEGIN IMMEDIATE").await?;
+    let to = &mut *transaction;
+    if !commit.record.turns.is_empty() {
+        sqlx::query("INSERT INTO log (seq, at_ms, record) VALUES ($1, $2, $3)")
+            .bind(seq.cast_signed())
+            .bind(commit.at_ms)
+            .bind(encode(&commit.record)?)
+            .execute(&mut *to)
+            .await?;
+    }
+    put_rows(to, &commit.rows).await?;
+    for snapshot in &commit.snapshots {
+        put_snapshot(to, snapshot, seq).await?;
+    }
+    for archived in &commit.archived {
+        put_archived(to, archived).await?;
+    }
+    delete_runs(to, &commit.deleted).await?;
+    crate::objects::put(to, &commit.objects, commit.at_ms).await?;
+    put_memos(to, &commit.memos, commit.at_ms).await?;
+    if let Some(cut) = commit.cut {
+        cut_log(to, cut, seq).await?;
+    }
+    transaction.commit().await?;
+    writer.seq = seq;
+    Ok(seq)
 }
 
 async fn put_rows(to: &mut SqliteConnection, rows: &[RunRow]) -> Result<()> {

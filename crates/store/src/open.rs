@@ -83,6 +83,11 @@ impl Store {
         Ok(Store { readers, writer: None, dir: dir.to_owned(), _lock: None })
     }
 
+    /// A connection for writing.
+    pub(crate) async fn connect(&self) -> Result<SqliteConnection> {
+        Ok(SqliteConnection::connect_with(&options(&database(&self.dir))).await?)
+    }
+
     /// Whether there is a data directory to read.
     #[must_use]
     pub fn exists(dir: &Path) -> bool {

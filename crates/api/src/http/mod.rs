@@ -15,13 +15,15 @@ mod templates;
 mod watch;
 mod workflows;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use argosy_model::{Cause, limits};
+use argosy_model::{Cause, Code, Diagnostic, limits};
 use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, header};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Extension, Router};
 
@@ -106,9 +108,62 @@ pub fn router(door: Door) -> Router {
 /// The one place that says who a caller is. Without configured authentication the server listens
 /// on loopback only, and everybody there is its owner.
 async fn identify(State(door): State<Door>, mut request: Request, next: Next) -> Response {
+    if let Some(foreign) = foreign(request.headers()) {
+        let what = format!("the request comes from {foreign:?}, which is not this machine");
+        let refused = Diagnostic::new(Code::ListenRefused, what);
+        return Refusal::from(refused.help("use the address that the server printed"))
+            .into_response();
+    }
     let (id, _) = (door.random)();
     request.extensions_mut().insert(Caller { principal: "local".to_owned(), request: id });
     next.run(request).await
 }
 
+/// The host or origin of a request that a page from elsewhere makes through somebody's browser: its
+/// name is not this machine's, even where its address is.
+fn foreign(headers: &HeaderMap) -> Option<String> {
+    [header::HOST, header::ORIGIN].into_iter().filter_map(|name| headers.get(name)).find_map(
+        |value| {
+            let value = value.to_str().unwrap_or("?");
+            let host = value.rsplit_once("://").map_or(value, |(_, host)| host);
+            let name = match host.strip_prefix('[') {
+                Some(rest) => rest.split(']').next().unwrap_or_default(),
+                None => host.split(':').next().unwrap_or_default(),
+            };
+            let loopback = name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+            let own = loopback || name == "localhost" || name == EMBEDDED_HOST;
+            (!own).then(|| value.to_owned())
+        },
+    )
+}
+
+/// The host of requests within one process.
+pub const EMBEDDED_HOST: &str = "argosy";
+
 type Asked = Extension<Caller>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::{HeaderName, HeaderValue};
+
+    #[test]
+    fn pages_from_elsewhere_are_told_apart_by_host_and_origin() {
+        for (name, value, own) in [
+            ("host", "127.0.0.1:2746", true),
+            ("host", "localhost:2746", true),
+            ("host", "[::1]:2746", true),
+            ("host", "evil.example", false),
+            ("host", "127.0.0.1.evil.example", false),
+            ("origin", "http://localhost:8080", true),
+            ("origin", "http://evil.example", false),
+            ("origin", "null", false),
+        ] {
+            let headers: HeaderMap =
+                [(HeaderName::from_static(name), HeaderValue::from_static(value))]
+                    .into_iter()
+                    .collect();
+            assert_eq!(foreign(&headers).is_none(), own, "{name}: {value}");
+        }
+    }
+}

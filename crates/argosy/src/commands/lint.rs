@@ -49,6 +49,7 @@ fn check(context: &Context, texts: &[(String, String)]) -> (Vec<Diagnostic>, Vec
     let options = SubmitOptions {
         namespace: context.config.namespace.clone(),
         lint: true,
+        suffix: "00000".to_owned(),
         ..SubmitOptions::default()
     };
     for object in objects {
