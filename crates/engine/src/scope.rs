@@ -127,7 +127,7 @@ impl<'a> View<'a> {
         match rest {
             [] => self.sibling_object(key, step),
             ["outputs", rest @ ..] => self.outputs_of(key, step, rest),
-            ["status"] => Lookup::Known(json!(shown_phase(step))),
+            ["status"] => Lookup::Known(json!(step.phase.as_str())),
             ["exitCode"] => self.outputs_of(key, step, &["exitCode"]),
             ["id"] => {
                 let full = names::full_name(self.run, key);
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
     /// A sibling as an object, for expressions that pass it on.
     fn sibling_object(&self, key: StepKey, step: &Step) -> Lookup {
         let mut map = Map::new();
-        map.insert("status".into(), json!(shown_phase(step)));
+        map.insert("status".into(), json!(step.phase.as_str()));
         let mut outputs = Map::new();
         for name in ["result", "parameters", "exitCode"] {
             if let Lookup::Known(value) = self.outputs_of(key, step, &[name]) {
@@ -416,20 +416,7 @@ fn creation(at_ms: i64, path: &[&str]) -> Lookup {
 
 /// A time as Kubernetes objects spell it.
 pub(crate) fn rfc3339(at_ms: i64) -> String {
-    go::time::format_ms("2006-01-02T15:04:05Z07:00", at_ms)
-}
-
-/// A phase as `status` tags spell it.
-pub(crate) fn shown_phase(step: &Step) -> &'static str {
-    match step.phase {
-        Phase::Waiting => "Pending",
-        Phase::Running => "Running",
-        Phase::Succeeded => "Succeeded",
-        Phase::Failed => "Failed",
-        Phase::Error => "Error",
-        Phase::Skipped => "Skipped",
-        Phase::Omitted => "Omitted",
-    }
+    go::time::format_ms(go::time::RFC3339, at_ms)
 }
 
 /// `workflow.failures`: the failed steps as a JSON list (argo-workflows `docs/variables.md`).
@@ -446,7 +433,7 @@ fn failures(run: &Run) -> String {
                 "displayName": names::display_name(run, key),
                 "message": step.message.as_deref().unwrap_or_default(),
                 "templateName": template,
-                "phase": shown_phase(step),
+                "phase": step.phase.as_str(),
                 "podName": names::pod_name(&run.spec.name, &full, template),
                 "finishedAt": rfc3339(step.ended_ms),
             })

@@ -28,6 +28,20 @@ impl Phase {
         !matches!(self, Phase::Waiting | Phase::Running)
     }
 
+    /// The word for it, as tags and doors spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Phase::Waiting => "Pending",
+            Phase::Running => "Running",
+            Phase::Succeeded => "Succeeded",
+            Phase::Failed => "Failed",
+            Phase::Error => "Error",
+            Phase::Skipped => "Skipped",
+            Phase::Omitted => "Omitted",
+        }
+    }
+
     /// Failed or Error.
     #[must_use]
     pub fn is_failure(self) -> bool {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use argosy_engine::Rendered;
-use argosy_model::attempt::{End, Kill};
+/// What a backend tells.
+pub use argosy_exec::local::Report as BackendReport;
+use argosy_model::attempt::Kill;
 use argosy_model::{Artifact, AttemptId, Resources, RunId};
 use async_trait::async_trait;
 
@@ -28,30 +30,4 @@ pub trait Backend: Send + Sync + 'static {
     async fn flush(&self) {}
     /// Its machines, in the order of their ordinals.
     fn machines(&self) -> Vec<(String, Resources)>;
-}
-
-/// What a backend tells.
-#[derive(Clone, Debug, PartialEq)]
-pub enum BackendReport {
-    /// The process runs.
-    Started {
-        /// The attempt.
-        attempt: AttemptId,
-        /// Unix ms.
-        at_ms: i64,
-    },
-    /// The attempt is over.
-    Ended {
-        /// The attempt.
-        attempt: AttemptId,
-        /// Its end.
-        end: Box<End>,
-    },
-    /// Something that a person should know of the attempt.
-    Note {
-        /// The attempt.
-        attempt: AttemptId,
-        /// The text.
-        message: String,
-    },
 }

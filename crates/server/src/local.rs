@@ -8,7 +8,7 @@ use std::sync::Arc;
 use argosy_api::argo::Kind;
 use argosy_api::http::stored_pairs;
 use argosy_engine::Rendered;
-use argosy_exec::local::{self, Level, Report};
+use argosy_exec::local::{self, Level};
 use argosy_exec::{Values, images::ImageTable};
 use argosy_model::attempt::Kill;
 use argosy_model::{Artifact, AttemptId, Location, Resources, RunId};
@@ -56,28 +56,10 @@ impl Local {
         };
         let values = Arc::new(StoredValues { store });
         let (inner, told) = local::Local::start(options, Arc::clone(&blobs), values).await?;
-        let (reports, heard) = mpsc::unbounded_channel();
-        tokio::spawn(forward(told, reports));
         Ok(Local {
             backend: Arc::new(Machine { data_dir: data_dir.to_owned(), inner, blobs }),
-            reports: heard,
+            reports: told,
         })
-    }
-}
-
-async fn forward(
-    mut told: mpsc::UnboundedReceiver<Report>,
-    reports: mpsc::UnboundedSender<BackendReport>,
-) {
-    while let Some(report) = told.recv().await {
-        let report = match report {
-            Report::Started { attempt, at_ms } => BackendReport::Started { attempt, at_ms },
-            Report::Ended { attempt, end } => BackendReport::Ended { attempt, end },
-            Report::Note { attempt, message } => BackendReport::Note { attempt, message },
-        };
-        if reports.send(report).is_err() {
-            return;
-        }
     }
 }
 

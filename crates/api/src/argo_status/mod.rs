@@ -23,7 +23,7 @@ pub fn time(at_ms: i64) -> Value {
     if at_ms == 0 {
         return Value::Null;
     }
-    Value::from(go::time::format_ms("2006-01-02T15:04:05Z07:00", at_ms))
+    Value::from(go::time::format_ms(go::time::RFC3339, at_ms))
 }
 
 /// The Workflow object of a run: what was submitted, its name and owner, and its status.

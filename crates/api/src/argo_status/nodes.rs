@@ -110,7 +110,7 @@ impl Nodes<'_> {
         node.insert("name".into(), json!(full));
         node.insert("displayName".into(), json!(self.display_name(key)));
         self.put_template(key, step, &mut node);
-        node.insert("phase".into(), json!(self.phase(step)));
+        node.insert("phase".into(), json!(step.phase.as_str()));
         if let Some(boundary) = self.boundary(key) {
             node.insert("boundaryID".into(), json!(boundary));
         }
@@ -190,18 +190,6 @@ impl Nodes<'_> {
             Kind::Suspend => "Suspend",
             Kind::Container => "Container",
             Kind::Nothing => "Skipped",
-        }
-    }
-
-    fn phase(&self, step: &Step) -> &'static str {
-        match step.phase {
-            Phase::Waiting => "Pending",
-            Phase::Running => "Running",
-            Phase::Succeeded => "Succeeded",
-            Phase::Failed => "Failed",
-            Phase::Error => "Error",
-            Phase::Skipped => "Skipped",
-            Phase::Omitted => "Omitted",
         }
     }
 

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use argosy_model::attempt::{End, Kill};
 use argosy_model::effect::Job;
-use argosy_model::graph::Retry;
-use argosy_model::run::Plan;
 use argosy_model::{
     AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
 };
 
-use super::retry::{Tries, Verdict, judge};
+use super::retry::{Tries, Verdict, judge, retry_of};
 use super::turn::Turn;
 
 /// How an attempt's end reads as the end of its step.
@@ -218,11 +216,6 @@ pub(crate) fn job_of(run: &crate::Run, key: StepKey) -> Option<Job> {
     };
     let priority = priority.unwrap_or(run.spec.priority);
     Some(Job { attempt, resources, not_before_ms: current.not_before_ms, priority, gang })
-}
-
-fn retry_of(spec: &argosy_model::RunSpec, template: u32) -> Option<&Retry> {
-    let Plan::Graph(graph) = &spec.plan else { return None };
-    graph.templates.get(template as usize)?.retry.as_ref()
 }
 
 fn exit_code(exit: &Exit) -> Option<i32> {

@@ -199,7 +199,7 @@ impl Turn<'_> {
     }
 }
 
-fn retry_of(spec: &argosy_model::RunSpec, template: u32) -> Option<&Retry> {
+pub(super) fn retry_of(spec: &argosy_model::RunSpec, template: u32) -> Option<&Retry> {
     let argosy_model::run::Plan::Graph(graph) = &spec.plan else { return None };
     let template: &Template = graph.templates.get(template as usize)?;
     template.retry.as_ref()
