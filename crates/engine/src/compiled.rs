@@ -9,6 +9,7 @@ use argosy_model::run::Plan;
 use argosy_template::{Expr, Text, When};
 
 use crate::depends::Depends;
+use crate::weights;
 
 /// How many parsed texts are kept; a graph has far fewer distinct ones.
 const MAX_CACHED: usize = 100_000;
@@ -21,6 +22,8 @@ pub(crate) struct Compiled {
     calls: HashMap<u32, HashMap<String, (u32, u32)>>,
     /// Position of a template by scope and name.
     templates: HashMap<(String, String), u32>,
+    /// How many steps a call of each template comes to at least, if all goes well.
+    weights: Vec<u64>,
     texts: Mutex<HashMap<Box<str>, Arc<Text>>>,
     whens: Mutex<HashMap<Box<str>, Arc<When>>>,
     exprs: Mutex<HashMap<Box<str>, Arc<Expr>>>,
@@ -87,6 +90,7 @@ impl Compiled {
             };
             compiled.calls.insert(at, names);
         }
+        compiled.weights = weights::of(graph, &compiled.dags);
         compiled
     }
 
@@ -97,6 +101,16 @@ impl Compiled {
     /// How many tasks a template's DAG has; 0 where it is none.
     pub(crate) fn dag_size(&self, template: u32) -> usize {
         self.dags.get(&template).map_or(0, |dag| dag.needs.len())
+    }
+
+    /// How many steps a call of that template comes to at least, if all goes well.
+    pub(crate) fn weight(&self, template: u32) -> u64 {
+        self.weights.get(template as usize).copied().unwrap_or(1)
+    }
+
+    /// The same of one item of a loop.
+    pub(crate) fn item_weight(&self, call: &Call) -> u64 {
+        weights::item_weight(call, &self.weights)
     }
 
     pub(crate) fn call(&self, template: u32, name: &str) -> Option<(u32, u32)> {

@@ -5,6 +5,7 @@
 //! The source of the rule is argo-workflows `docs/enhanced-depends-logic.md`. A real parser takes
 //! the place of upstream's textual rewriting, so `a-b` and `a_b` are two names.
 
+use std::collections::HashSet;
 use std::fmt;
 
 /// What must be true of a task.
@@ -94,8 +95,9 @@ impl Depends {
     #[must_use]
     pub fn tasks(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        self.visit(false, &mut |name, _| {
-            if !names.contains(&name) {
+        let mut known = HashSet::new();
+        self.visit(&mut |name| {
+            if known.insert(name) {
                 names.push(name);
             }
         });
@@ -113,14 +115,13 @@ impl Depends {
         }
     }
 
-    fn visit<'a>(&'a self, eager: bool, seen: &mut impl FnMut(&'a str, bool)) {
+    fn visit<'a>(&'a self, seen: &mut impl FnMut(&'a str)) {
         match self {
-            Depends::Task(name, _) => seen(name, eager),
-            Depends::And(parts) | Depends::Or(parts) => {
-                parts.iter().for_each(|part| part.visit(eager, seen));
+            Depends::Task(name, _) => seen(name),
+            Depends::And(parts) | Depends::Or(parts) | Depends::AtLeast(_, parts) => {
+                parts.iter().for_each(|part| part.visit(seen));
             }
-            Depends::Not(inner) => inner.visit(eager, seen),
-            Depends::AtLeast(_, parts) => parts.iter().for_each(|part| part.visit(true, seen)),
+            Depends::Not(inner) => inner.visit(seen),
         }
     }
 

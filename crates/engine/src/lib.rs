@@ -20,6 +20,7 @@ mod render;
 mod run;
 mod scope;
 mod snapshot;
+mod weights;
 
 pub use decide::{Decision, Input, Supplied, decide, submit};
 pub use evolve::Broken;

@@ -7,7 +7,9 @@ mod dynamic;
 mod fanout;
 mod hooks;
 mod leaf;
+mod limit;
 mod locks;
+mod making;
 mod outputs;
 mod recall;
 mod retry;
@@ -31,6 +33,7 @@ use turn::Turn;
 pub(crate) use bind::render_text;
 pub(crate) use dag::resettle;
 pub(crate) use leaf::job_of;
+pub(crate) use making::group_calls;
 
 /// Something that happened to a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +149,7 @@ pub fn submit(id: RunId, spec: RunSpec, now_ms: i64) -> (Run, Decision) {
     let spec = Arc::new(spec);
     let mut run = Run::new(id, Arc::clone(&spec), now_ms);
     run.events = 1;
-    let mut turn = Turn::new(&mut run, now_ms);
+    let mut turn = Turn::new(&mut run, now_ms, true);
     turn.events.push(Event::Submitted(Box::new((*spec).clone())));
     turn.begin();
     let decision = turn.finish();
@@ -157,7 +160,7 @@ pub fn submit(id: RunId, spec: RunSpec, now_ms: i64) -> (Run, Decision) {
 /// attempt, a second stop) makes no event.
 #[must_use]
 pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
-    let mut turn = Turn::new(run, now_ms);
+    let mut turn = Turn::new(run, now_ms, input == Input::Wake);
     if turn.run.phase.is_terminal() {
         return turn.on_ended_run(&input);
     }
