@@ -3,6 +3,7 @@
 //! Absolute times depend on the machine and on what else it does; the ratios are what is compared
 //! with the goals.
 
+mod engine;
 mod raw;
 mod server;
 mod submits;
@@ -12,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::Task;
-use crate::run::{binary, cargo, expect, print};
+use crate::run::{binary, cargo, expect, output, print};
 
 /// One line of the table.
 struct Row {
@@ -72,7 +73,20 @@ pub(crate) fn bench() -> Task {
     rows.extend(workflows::measure(&bench)?);
     rows.extend(submits::measure(&bench)?);
     rows.extend(server::measure(&bench)?);
-    print(&table(&rows));
+    // The engine is measured in a build with optimisation, which this one is not.
+    let mut engine = cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
+    let lines = output(engine.args(["bench", "engine"]))?;
+    print(&format!("{}{}", table(&rows), lines.lines().skip(2).collect::<Vec<_>>().join("\n")));
+    Ok(())
+}
+
+/// Measures the engine alone, and prints the table.
+pub(crate) fn engine() -> Task {
+    if cfg!(debug_assertions) {
+        let mut engine = cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
+        return expect(engine.args(["bench", "engine"]));
+    }
+    print(&table(&engine::measure()?));
     Ok(())
 }
 
