@@ -32,8 +32,10 @@ pub(crate) struct Compiled {
 /// A DAG's edges.
 #[derive(Debug, Default)]
 pub(crate) struct DagPlan {
-    /// For each task, what it waits for; `None` for a task that waits for nothing.
-    pub(crate) depends: Vec<Option<Depends>>,
+    /// For each task, what it waits for by position; `None` for a task that waits for nothing.
+    pub(crate) depends: Vec<Option<Depends<u32>>>,
+    /// For each task, whether that may be decided before all of it has ended.
+    pub(crate) eager: Vec<bool>,
     /// For each task, the positions of the tasks that its `depends` names.
     pub(crate) needs: Vec<Vec<u32>>,
     /// For each task, the positions of the tasks that name it.
@@ -58,7 +60,10 @@ impl DagPlan {
                     list.push(at);
                 }
             }
+            let find = &mut |name: &str| position.get(name).copied();
+            let depends = depends.and_then(|depends| depends.looked_up(find));
             plan.needs.push(needs);
+            plan.eager.push(depends.as_ref().is_some_and(Depends::is_eager));
             plan.depends.push(depends);
         }
         plan

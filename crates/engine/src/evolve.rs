@@ -34,7 +34,7 @@ impl Run {
                 what: "the first event is not a submit",
             });
         };
-        let mut run = Run::new(turn.run, Arc::new((**spec).clone()), turn.at_ms);
+        let mut run = Run::new(turn.run, Arc::clone(spec).into(), turn.at_ms);
         run.events = 1;
         for event in &turn.events[1..] {
             run.evolve(event, turn.at_ms)?;
@@ -235,7 +235,7 @@ impl Run {
             Role::Child(_) => self.task_of(key).map(|task| task.name.as_str().into()),
             _ => None,
         };
-        let frame = self.frames.entry(parent).or_default();
+        let frame = self.frames.of(parent);
         if let Some(name) = name {
             frame.names.get_or_insert_default().insert(name, key);
         }

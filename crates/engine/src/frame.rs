@@ -5,11 +5,39 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
 use argosy_model::{Phase, StepKey};
 
+/// The frames of a run's steps, by key. A list that grows by moving pointers: a map that grows moves
+/// all it holds at once, which takes longer than a turn may.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frames(Vec<Option<Box<Frame>>>);
+
+impl Frames {
+    pub(crate) fn get(&self, key: StepKey) -> Option<&Frame> {
+        self.0.get(key.index())?.as_deref()
+    }
+
+    pub(crate) fn get_mut(&mut self, key: StepKey) -> Option<&mut Frame> {
+        self.0.get_mut(key.index())?.as_deref_mut()
+    }
+
+    /// The frame of a step, made if there is none yet.
+    pub(crate) fn of(&mut self, key: StepKey) -> &mut Frame {
+        debug_assert!(!key.is_none(), "what is no step has no frame");
+        if self.0.len() <= key.index() {
+            self.0.resize_with(key.index() + 1, || None);
+        }
+        self.0[key.index()].get_or_insert_default()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 /// The children of one step.
 #[derive(Clone, Debug, Default)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// All of them, hooks included, in the order in which they came to be.
-    pub children: Vec<StepKey>,
+    pub(crate) children: Vec<StepKey>,
     /// Those that are not settled: not ended, or with hooks that are not.
     pub(crate) open: usize,
     /// Calls that it makes, of which some may not be made yet.

@@ -1,7 +1,7 @@
 //! The state of a run.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use argosy_model::graph::{Body, Call, Graph, Template};
@@ -13,7 +13,7 @@ use argosy_model::{
 use serde_json::Value;
 
 use crate::compiled::Compiled;
-use crate::frame::{Calls, Frame};
+use crate::frame::{Calls, Frames};
 
 /// A run: the fold of its events, and indexes that are derived from that and never written.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub struct Run {
     pub events: u64,
 
     pub(crate) compiled: Arc<Compiled>,
-    pub(crate) frames: HashMap<StepKey, Frame>,
+    pub(crate) frames: Frames,
     /// Steps with a deadline, by time.
     pub(crate) timers: BTreeSet<(i64, StepKey)>,
     /// Attempts that are queued, placed or running.
@@ -86,16 +86,45 @@ pub struct Run {
     pub(crate) tops: Vec<StepKey>,
 }
 
+/// A run to be, with what is worked out from its graph once. That takes longer for a large graph
+/// than a turn may, so it is for whoever hands the run in to do beforehand.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    spec: Arc<RunSpec>,
+    compiled: Arc<Compiled>,
+}
+
+impl Prepared {
+    /// What is to be run.
+    #[must_use]
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+}
+
+impl From<Arc<RunSpec>> for Prepared {
+    fn from(spec: Arc<RunSpec>) -> Prepared {
+        let compiled = Arc::new(Compiled::new(&spec));
+        Prepared { spec, compiled }
+    }
+}
+
+impl From<RunSpec> for Prepared {
+    fn from(spec: RunSpec) -> Prepared {
+        Arc::new(spec).into()
+    }
+}
+
 impl Run {
     /// A run that has been accepted and has no steps yet.
     #[must_use]
-    pub fn new(id: RunId, spec: Arc<RunSpec>, accepted_ms: i64) -> Run {
+    pub fn new(id: RunId, prepared: Prepared, accepted_ms: i64) -> Run {
+        let Prepared { spec, compiled } = prepared;
         let tasks = match &spec.plan {
             Plan::Task(task) => vec![Arc::new((**task).clone())],
             Plan::Graph(_) => Vec::new(),
         };
         let labels = spec.labels.clone();
-        let compiled = Arc::new(Compiled::new(&spec));
         Run {
             id,
             spec,
@@ -118,7 +147,7 @@ impl Run {
             main: None,
             events: 0,
             compiled,
-            frames: HashMap::new(),
+            frames: Frames::default(),
             timers: BTreeSet::new(),
             live_attempts: 0,
             ready: BTreeSet::new(),
@@ -158,7 +187,7 @@ impl Run {
         if key.is_none() {
             return &self.tops;
         }
-        self.frames.get(&key).map_or(&[], |frame| &frame.children)
+        self.frames.get(key).map_or(&[], |frame| &frame.children)
     }
 
     /// The template that a step carries out, for steps of a graph.
@@ -309,7 +338,7 @@ impl Run {
     /// Counts a step that was opened before among those that its gate's template bounds.
     pub(crate) fn note_alive(&mut self, key: StepKey) {
         if let Some((owner, _)) = self.gate_of(key) {
-            self.frames.entry(owner).or_default().gate.get_or_insert_default().alive.insert(key);
+            self.frames.of(owner).gate.get_or_insert_default().alive.insert(key);
         }
     }
 
@@ -362,14 +391,14 @@ impl Run {
 
     /// Says how many calls a step makes, and how many steps each comes to.
     pub(crate) fn set_calls(&mut self, key: StepKey, calls: Calls) {
-        let frame = self.frames.entry(key).or_default();
+        let frame = self.frames.of(key);
         let before = std::mem::replace(&mut frame.calls, calls).reserved();
         self.reserved = self.reserved.saturating_sub(before).saturating_add(calls.reserved());
     }
 
     /// Whether a step has calls that could be made now.
     pub(crate) fn has_calls(&self, key: StepKey) -> bool {
-        self.frames.get(&key).is_some_and(|frame| match &frame.dag {
+        self.frames.get(key).is_some_and(|frame| match &frame.dag {
             Some(dag) => !dag.ready.is_empty(),
             None => frame.calls.made < frame.calls.total,
         })
@@ -383,7 +412,7 @@ impl Run {
         }
         let parent = step.parent;
         let continues = self.continues_on(key);
-        let frame = self.frames.entry(parent).or_default();
+        let frame = self.frames.of(parent);
         frame.last_failed = frame.last_failed.max(Some(key));
         if continues {
             return;
@@ -393,7 +422,7 @@ impl Run {
         let fast = matches!(self.at(parent).kind, Kind::Group | Kind::FanOut)
             && self.template_of(owner).is_some_and(|template| template.fail_fast == Some(true));
         if fast {
-            self.frames.entry(owner).or_default().failed_fast = true;
+            self.frames.of(owner).failed_fast = true;
         }
     }
 

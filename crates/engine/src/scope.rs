@@ -300,12 +300,12 @@ impl View<'_> {
 pub(crate) fn find_call(run: &Run, owner: StepKey, name: &str) -> Option<StepKey> {
     let step = run.step(owner)?;
     let (group, index) = run.compiled.call(step.template, name)?;
-    let frame = run.frames.get(&owner)?;
+    let frame = run.frames.get(owner)?;
     if step.kind == Kind::Dag {
         return frame.dag.as_ref()?.by_call.get(index as usize).copied().flatten();
     }
     let group = nth(run, &frame.children, group, Role::Group(group))?;
-    nth(run, &run.frames.get(&group)?.children, index, Role::Call(index))
+    nth(run, &run.frames.get(group)?.children, index, Role::Call(index))
 }
 
 /// The child of a role that is made in order. Only hooks stand between such children, so it is at

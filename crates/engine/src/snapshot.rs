@@ -123,7 +123,7 @@ impl Run {
         pages: Vec<Page>,
         items: BTreeMap<StepKey, Arc<Vec<Value>>>,
     ) -> Run {
-        let mut run = Run::new(id, spec, head.accepted_ms);
+        let mut run = Run::new(id, spec.into(), head.accepted_ms);
         run.tasks = head.tasks;
         run.globals = head.globals;
         run.global_artifacts = head.global_artifacts;
@@ -207,7 +207,7 @@ impl Run {
             children.into_iter().filter(|child| !self.has_settled(*child)).collect();
         let (hooks, others): (Vec<_>, Vec<_>) =
             unsettled.into_iter().partition(|c| matches!(self.at(*c).role, Role::Hook(_)));
-        if let Some(frame) = self.frames.get_mut(&key) {
+        if let Some(frame) = self.frames.get_mut(key) {
             frame.open = others.len();
             frame.open_hooks = hooks.len();
         }
@@ -220,7 +220,7 @@ impl Run {
             self.ready.insert(key);
         } else if !step.phase.is_terminal() {
             self.note_alive(key);
-        } else if step.kind == Kind::Task && self.frames.get(&key).is_some_and(|f| f.open > 0) {
+        } else if step.kind == Kind::Task && self.frames.get(key).is_some_and(|f| f.open > 0) {
             self.deserted.insert(key, 0);
         }
     }

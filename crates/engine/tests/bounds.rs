@@ -147,7 +147,7 @@ fn exactly_as_many_steps_as_the_limit_are_let_begin() {
         templates[0]["body"]["Steps"][0][0]["each"]["Sequence"]["count"] = json!("1000");
         let more: Vec<Value> =
             (0..calls).map(|at| json!({"name": format!("s{at}"), "target": {"Template": 2}})).collect();
-        templates[0]["body"]["Steps"][1] = json!(more);
+        templates[0]["body"]["Steps"].as_array_mut().unwrap().push(json!(more));
         let mut world = start(json!({"templates": templates}), |_, _, _| None);
         (0..5).for_each(|_| world.input(Input::Wake));
         assert_eq!(world.run.given_up.is_some(), refused, "{calls}: {:?}", world.run.given_up);
@@ -246,7 +246,7 @@ fn a_loop_that_is_ended_while_it_grows_makes_no_further_items() {
     for (how, exits) in [(Shutdown::Stop, 1), (Shutdown::Terminate, 0)] {
         let mut world = start(graph.clone(), |name, _, _| if name == "wf.onExit" { ok() } else { None });
         let made = world.run.steps.len();
-        assert!((900..1_100).contains(&made), "{made}");
+        assert!((500..5_000).contains(&made), "{made}");
         world.input(Input::Shutdown { how, message: String::new() });
         world.lose();
         world.settle();

@@ -54,7 +54,7 @@ impl StepSeed {
 pub enum Event {
     /// The run was accepted. Always the first.
     #[serde(rename = "submitted")]
-    Submitted(Box<RunSpec>),
+    Submitted(Arc<RunSpec>),
     /// A step came to be, waiting. Its key is the number of steps before it.
     #[serde(rename = "step")]
     StepAdded(StepSeed),

@@ -235,13 +235,13 @@ impl Turn<'_> {
     /// Whether a failure keeps a step from starting: one that is bounded with those beside it.
     fn is_left_out(&self, key: StepKey) -> bool {
         let owner = self.run.gate_of(key).map(|(owner, _)| owner);
-        let frame = owner.and_then(|owner| self.run.frames.get(&owner));
+        let frame = owner.and_then(|owner| self.run.frames.get(owner));
         frame.is_some_and(|frame| frame.failed_fast)
     }
 
     fn pass_gate(&mut self, key: StepKey) -> bool {
         let Some((owner, limit)) = self.run.gate_of(key) else { return true };
-        let gate = self.run.frames.entry(owner).or_default().gate.get_or_insert_default();
+        let gate = self.run.frames.of(owner).gate.get_or_insert_default();
         if gate.alive.contains(&key) {
             return true;
         }
@@ -257,7 +257,7 @@ impl Turn<'_> {
     /// A step is over: whoever waited for its place goes on.
     pub(super) fn release_gate(&mut self, key: StepKey) {
         let Some((owner, limit)) = self.run.gate_of(key) else { return };
-        let frame = self.run.frames.get_mut(&owner);
+        let frame = self.run.frames.get_mut(owner);
         if let Some(gate) = frame.and_then(|frame| frame.gate.as_deref_mut()) {
             gate.alive.remove(&key);
             self.let_pass(owner, limit);
@@ -268,7 +268,7 @@ impl Turn<'_> {
     /// keeps them from starting, one needs no room, and each lets the next one follow.
     pub(super) fn let_pass(&mut self, owner: StepKey, limit: usize) {
         let Run { frames, steps, .. } = &mut *self.run;
-        let Some(frame) = frames.get_mut(&owner) else { return };
+        let Some(frame) = frames.get_mut(owner) else { return };
         let failed = frame.failed_fast;
         let Some(gate) = frame.gate.as_deref_mut() else { return };
         let mut passed = Vec::new();

@@ -11,7 +11,7 @@ use super::bind::render_text;
 use super::making::dag_of;
 use super::turn::Turn;
 use crate::compiled::DagPlan;
-use crate::depends::{Condition, Depends};
+use crate::depends::Condition;
 use crate::frame::{Calls, DagFrame};
 use crate::run::Run;
 use crate::scope::View;
@@ -43,7 +43,7 @@ impl Turn<'_> {
 
     /// Lets nobody start any more who waits for the DAG's own bound, once it has failed.
     fn fail_fast(&mut self, key: StepKey) {
-        let Some(frame) = self.run.frames.get_mut(&key) else { return };
+        let Some(frame) = self.run.frames.get_mut(key) else { return };
         let broken = frame.dag.as_ref().is_some_and(|dag| dag.broken.is_some());
         if !broken || frame.failed_fast || !dag_fails_fast(self.run, key) {
             return;
@@ -60,7 +60,7 @@ impl Turn<'_> {
 
     /// Ends a DAG once nothing of it is open.
     pub(super) fn end_dag_when_over(&mut self, key: StepKey) {
-        if self.run.has_calls(key) || self.run.frames.get(&key).is_none_or(|frame| frame.open > 0) {
+        if self.run.has_calls(key) || self.run.frames.get(key).is_none_or(|frame| frame.open > 0) {
             return;
         }
         match first_failure(self.run, key) {
@@ -76,7 +76,7 @@ fn dag_fails_fast(run: &Run, key: StepKey) -> bool {
 }
 
 fn note_fail_fast(run: &mut Run, key: StepKey) {
-    if let Some(frame) = run.frames.get_mut(&key) {
+    if let Some(frame) = run.frames.get_mut(key) {
         frame.failed_fast = true;
     }
 }
@@ -85,7 +85,8 @@ fn is_met(run: &Run, key: StepKey, plan: &DagPlan, task: u32) -> Option<bool> {
     match plan.depends.get(task as usize)? {
         None => Some(true),
         Some(depends) => {
-            depends.value(&mut |name, condition| task_holds(run, key, name, condition))
+            let dag = run.frames.get(key)?.dag.as_deref()?;
+            depends.value(&mut |task, condition| task_holds(run, dag, *task, condition))
         }
     }
 }
@@ -115,7 +116,7 @@ fn settle_task(run: &mut Run, key: StepKey, child: StepKey, task: u32) -> usize 
         *unmet = unmet.saturating_sub(1);
         if *unmet == 0 {
             dag.make_ready(*dependent);
-        } else if plan.depends.get(at).and_then(Option::as_ref).is_some_and(Depends::is_eager) {
+        } else if plan.eager.get(at) == Some(&true) {
             eager.push(*dependent);
         }
     }
@@ -130,7 +131,7 @@ fn settle_task(run: &mut Run, key: StepKey, child: StepKey, task: u32) -> usize 
 }
 
 fn dag_frame(run: &mut Run, key: StepKey) -> Option<&mut DagFrame> {
-    run.frames.get_mut(&key)?.dag.as_deref_mut()
+    run.frames.get_mut(key)?.dag.as_deref_mut()
 }
 
 impl DagFrame {
@@ -146,7 +147,7 @@ impl DagFrame {
 
 /// The first target, in the order of the targets, whose branch failed with nothing to continue.
 fn first_failure(run: &Run, key: StepKey) -> Option<Phase> {
-    let frame = run.frames.get(&key)?.dag.as_deref()?;
+    let frame = run.frames.get(key)?.dag.as_deref()?;
     let calls = &dag_of(&run.spec, run.at(key).template)?.tasks;
     frame.targets.iter().find_map(|task| {
         let branch = (*frame.branch.get(*task as usize)?)?;
@@ -170,7 +171,7 @@ fn branch_phase(run: &Run, key: StepKey, child: StepKey, task: u32) -> Phase {
     }
     let needs =
         run.compiled.dag(run.at(key).template).and_then(|plan| plan.needs.get(task as usize));
-    let frame = run.frames.get(&key).and_then(|frame| frame.dag.as_deref());
+    let frame = run.frames.get(key).and_then(|frame| frame.dag.as_deref());
     let before = needs
         .into_iter()
         .flatten()
@@ -182,10 +183,10 @@ fn branch_phase(run: &Run, key: StepKey, child: StepKey, task: u32) -> Phase {
 }
 
 /// What a condition says of a task; `None` while it is open.
-fn task_holds(run: &Run, key: StepKey, name: &str, condition: Condition) -> Option<bool> {
-    let child = crate::scope::find_call(run, key, name)?;
+fn task_holds(run: &Run, dag: &DagFrame, task: u32, condition: Condition) -> Option<bool> {
+    let child = (*dag.by_call.get(task as usize)?)?;
     let step = run.at(child);
-    let open_hooks = run.frames.get(&child).is_some_and(|frame| frame.open_hooks > 0);
+    let open_hooks = run.frames.get(child).is_some_and(|frame| frame.open_hooks > 0);
     if !step.phase.is_terminal() || open_hooks {
         return None;
     }
@@ -240,7 +241,7 @@ fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<usize, String> {
         }
     }
     let count = wanted.iter().filter(|wanted| **wanted).count();
-    let dag = run.frames.entry(key).or_default().dag.get_or_insert_default();
+    let dag = run.frames.of(key).dag.get_or_insert_default();
     dag.by_call.resize(wanted.len(), None);
     dag.branch = vec![None; wanted.len()];
     dag.unmet = plan.needs.iter().map(|n| u32::try_from(n.len()).unwrap_or(u32::MAX)).collect();

@@ -14,7 +14,7 @@ impl Turn<'_> {
             return;
         }
         let key = parent.step;
-        let frame = self.run.frames.get(&key);
+        let frame = self.run.frames.get(key);
         let names = frame.and_then(|frame| frame.names.as_deref());
         if names.is_some_and(|names| names.contains_key(task.name.as_str())) || !self.may_add(1) {
             return;
@@ -28,7 +28,7 @@ impl Turn<'_> {
 
     /// A task is over: children that it left behind are not needed any more.
     pub(super) fn end_children(&mut self, key: StepKey) {
-        let open = self.run.frames.get(&key).is_some_and(|frame| frame.open > 0);
+        let open = self.run.frames.get(key).is_some_and(|frame| frame.open > 0);
         if self.run.at(key).kind == Kind::Task && open {
             self.run.deserted.insert(key, 0);
         }

@@ -52,14 +52,14 @@ impl Turn<'_> {
     /// Whether an item of a loop has failed that nothing continues on, in a template where the
     /// first failure keeps the rest from starting.
     pub(super) fn failed_fast(&self, key: StepKey) -> bool {
-        let failed = self.run.frames.get(&key).is_some_and(|frame| frame.first_failed.is_some());
+        let failed = self.run.frames.get(key).is_some_and(|frame| frame.first_failed.is_some());
         let owner = self.run.template_of(self.run.boundary(key));
         failed && owner.is_some_and(|template| template.fail_fast == Some(true))
     }
 
     /// An item has settled, or no further one is made.
     pub(super) fn advance_fan_out(&mut self, key: StepKey) {
-        let frame = self.run.frames.get(&key);
+        let frame = self.run.frames.get(key);
         let Some(frame) = frame.filter(|frame| frame.open == 0) else { return };
         let calls = frame.calls;
         if calls.made < calls.total {
@@ -168,50 +168,69 @@ fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Value>, String> {
     };
     let length = start.abs_diff(end).saturating_add(1);
     limits::ITEMS.check(length, "withSequence").map_err(|refused| refused.what)?;
-    let format = sequence.format.as_deref().unwrap_or("%d");
     let values: Vec<i64> =
         if start <= end { (start..=end).collect() } else { (end..=start).rev().collect() };
-    values.into_iter().map(|value| printf(format, value).map(Value::from)).collect()
+    let Some(format) = sequence.format.as_deref() else {
+        return Ok(values.into_iter().map(|value| Value::from(value.to_string())).collect());
+    };
+    let format = Format::parse(format)?;
+    Ok(values.into_iter().map(|value| Value::from(format.print(value))).collect())
 }
 
 /// `%d` and its relatives with flags and width, as Go's `fmt.Sprintf` prints one whole number.
-fn printf(format: &str, value: i64) -> Result<String, String> {
-    let refuse = || format!("withSequence: format {format:?} is not for one whole number");
-    let (before, rest) = format.split_once('%').ok_or_else(refuse)?;
-    let end = rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
-    let (spec, after) = rest.split_at(end);
-    let verb = after.chars().next().ok_or_else(refuse)?;
-    let after = &after[verb.len_utf8()..];
-    let width_at = spec.find(|c: char| c.is_ascii_digit() && c != '0').unwrap_or(spec.len());
-    let (flags, width) = spec.split_at(width_at);
-    let width: usize = if width.is_empty() { 0 } else { width.parse().map_err(|_| refuse())? };
-    if width > 100 || !flags.chars().all(|c| "0-+ #".contains(c)) || after.contains('%') {
-        return Err(refuse());
+struct Format<'f> {
+    before: &'f str,
+    flags: &'f str,
+    width: usize,
+    verb: char,
+    after: &'f str,
+}
+
+impl Format<'_> {
+    fn parse(format: &str) -> Result<Format<'_>, String> {
+        let refuse = || format!("withSequence: format {format:?} is not for one whole number");
+        let (before, rest) = format.split_once('%').ok_or_else(refuse)?;
+        let end = rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
+        let (spec, after) = rest.split_at(end);
+        let verb = after.chars().next().ok_or_else(refuse)?;
+        let after = &after[verb.len_utf8()..];
+        let width_at = spec.find(|c: char| c.is_ascii_digit() && c != '0').unwrap_or(spec.len());
+        let (flags, width) = spec.split_at(width_at);
+        let width: usize = if width.is_empty() { 0 } else { width.parse().map_err(|_| refuse())? };
+        let known = "dvxXob".contains(verb) && flags.chars().all(|c| "0-+ #".contains(c));
+        if width > 100 || !known || after.contains('%') {
+            return Err(refuse());
+        }
+        Ok(Format { before, flags, width, verb, after })
     }
-    let sign = if value < 0 {
-        "-"
-    } else if flags.contains('+') {
-        "+"
-    } else {
-        ""
-    };
-    let (prefix, magnitude) = (flags.contains('#'), value.unsigned_abs());
-    let digits = match verb {
-        'd' | 'v' => magnitude.to_string(),
-        'x' => format!("{}{magnitude:x}", if prefix { "0x" } else { "" }),
-        'X' => format!("{}{magnitude:X}", if prefix { "0X" } else { "" }),
-        'o' => format!("{}{magnitude:o}", if prefix { "0" } else { "" }),
-        'b' => format!("{magnitude:b}"),
-        _ => return Err(refuse()),
-    };
-    let number = if flags.contains('-') {
-        format!("{:<width$}", format!("{sign}{digits}"))
-    } else if flags.contains('0') {
-        format!("{sign}{digits:0>pad$}", pad = width.saturating_sub(sign.len()))
-    } else {
-        format!("{:>width$}", format!("{sign}{digits}"))
-    };
-    Ok(format!("{before}{number}{after}"))
+
+    fn print(&self, value: i64) -> String {
+        let Format { before, flags, width, verb, after } = *self;
+        let sign = if value < 0 {
+            "-"
+        } else if flags.contains('+') {
+            "+"
+        } else {
+            ""
+        };
+        let (prefix, magnitude) = (flags.contains('#'), value.unsigned_abs());
+        let digits = match verb {
+            'x' => format!("{}{magnitude:x}", if prefix { "0x" } else { "" }),
+            'X' => format!("{}{magnitude:X}", if prefix { "0X" } else { "" }),
+            'o' => format!("{}{magnitude:o}", if prefix { "0" } else { "" }),
+            'b' => format!("{magnitude:b}"),
+            _ => magnitude.to_string(),
+        };
+        let pad = width.saturating_sub(sign.len() + digits.len());
+        let (left, zeros, right) = if flags.contains('-') {
+            (0, 0, pad)
+        } else if flags.contains('0') {
+            (0, pad, 0)
+        } else {
+            (pad, 0, 0)
+        };
+        format!("{before}{:left$}{sign}{:0<zeros$}{digits}{:right$}{after}", "", "", "")
+    }
 }
 
 #[cfg(test)]
@@ -231,10 +250,11 @@ mod tests {
             ("%x", 255, "ff"),
             ("a%db", 1, "a1b"),
         ] {
-            assert_eq!(printf(format, value).as_deref(), Ok(shown), "{format}");
+            let printed = Format::parse(format).map(|format| format.print(value));
+            assert_eq!(printed.as_deref(), Ok(shown), "{format}");
         }
         for bad in ["", "x", "%", "%s", "%d%d", "%999999999d"] {
-            assert!(printf(bad, 1).is_err(), "{bad}");
+            assert!(Format::parse(bad).is_err(), "{bad}");
         }
     }
 }

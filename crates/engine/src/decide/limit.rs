@@ -27,7 +27,7 @@ impl Turn<'_> {
 
     /// Ends a step that has others below it once none of them is open.
     pub(super) fn end_given_up(&mut self, key: StepKey) {
-        if self.run.frames.get(&key).is_some_and(|frame| frame.open > 0) {
+        if self.run.frames.get(key).is_some_and(|frame| frame.open > 0) {
             return;
         }
         let whole = matches!(self.run.at(key).role, Role::Root | Role::Exit);

@@ -72,13 +72,13 @@ impl Turn<'_> {
 
     /// Leaves out the calls of a step that are not made yet.
     fn cut_calls(&mut self, key: StepKey) {
-        let Some(calls) = self.run.frames.get(&key).map(|frame| frame.calls) else { return };
+        let Some(calls) = self.run.frames.get(key).map(|frame| frame.calls) else { return };
         self.run.set_calls(key, Calls { total: calls.made, ..calls });
     }
 
     /// The same for a step that ends.
     pub(super) fn drop_calls(&mut self, key: StepKey) {
-        if self.run.frames.contains_key(&key) {
+        if self.run.frames.get(key).is_some() {
             self.cut_calls(key);
             self.run.set_making(key, false);
         }
@@ -124,14 +124,14 @@ impl Turn<'_> {
 
     /// A call of a step is about to be made: its position. What was kept free for it is free.
     fn count_call(&mut self, key: StepKey) -> usize {
-        let calls = self.run.frames.get(&key).map(|frame| frame.calls).unwrap_or_default();
+        let calls = self.run.frames.get(key).map(|frame| frame.calls).unwrap_or_default();
         self.run.set_calls(key, Calls { made: calls.made + 1, ..calls });
         calls.made
     }
 
     /// Starts or omits the first task of a DAG whose turn has come.
     fn make_task(&mut self, key: StepKey, spec: &RunSpec) {
-        let frame = self.run.frames.get_mut(&key).and_then(|frame| frame.dag.as_deref_mut());
+        let frame = self.run.frames.get_mut(key).and_then(|frame| frame.dag.as_deref_mut());
         let Some(Reverse(task)) = frame.and_then(|dag| dag.ready.pop()) else { return };
         let call =
             dag_of(spec, self.run.at(key).template).and_then(|dag| dag.tasks.get(task as usize));

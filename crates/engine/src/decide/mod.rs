@@ -23,11 +23,11 @@ use std::sync::Arc;
 use argosy_model::attempt::End;
 use argosy_model::graph::Lock;
 use argosy_model::{
-    AttemptId, Effect, Event, Outputs, RunId, RunSpec, Shutdown, StepKey, TaskSpec,
+    AttemptId, Effect, Event, Outputs, RunId, Shutdown, StepKey, TaskSpec,
 };
 use serde_json::Value;
 
-use crate::run::Run;
+use crate::run::{Prepared, Run};
 use turn::Turn;
 
 pub(crate) use bind::render_text;
@@ -145,12 +145,12 @@ pub struct Decision {
 
 /// Accepts a run. The first event of the decision is `Submitted`.
 #[must_use]
-pub fn submit(id: RunId, spec: RunSpec, now_ms: i64) -> (Run, Decision) {
-    let spec = Arc::new(spec);
-    let mut run = Run::new(id, Arc::clone(&spec), now_ms);
+pub fn submit(id: RunId, prepared: impl Into<Prepared>, now_ms: i64) -> (Run, Decision) {
+    let mut run = Run::new(id, prepared.into(), now_ms);
+    let spec = Arc::clone(&run.spec);
     run.events = 1;
     let mut turn = Turn::new(&mut run, now_ms, true);
-    turn.events.push(Event::Submitted(Box::new((*spec).clone())));
+    turn.events.push(Event::Submitted(spec));
     turn.begin();
     let decision = turn.finish();
     (run, decision)

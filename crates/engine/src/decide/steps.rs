@@ -49,7 +49,7 @@ impl Turn<'_> {
 
     /// A call of a group has settled, or no further one is made.
     pub(super) fn advance_group(&mut self, group: StepKey) {
-        let frame = self.run.frames.get(&group);
+        let frame = self.run.frames.get(group);
         let Some(frame) = frame.filter(|frame| frame.open == 0) else { return };
         if frame.calls.made < frame.calls.total {
             return;

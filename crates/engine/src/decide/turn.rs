@@ -11,6 +11,7 @@ use argosy_model::{
 };
 
 use super::{Decision, Input};
+use crate::frame::Frame;
 use crate::run::Run;
 
 /// What an event costs of a turn's bound.
@@ -177,10 +178,10 @@ impl<'a> Turn<'a> {
     /// task asked for.
     fn is_settled(&self, key: StepKey) -> bool {
         let step = self.run.at(key);
-        let waits = |frame: &crate::Frame| {
+        let waits = |frame: &Frame| {
             frame.open_hooks > 0 || (step.kind == Kind::Task && frame.open > 0)
         };
-        step.phase.is_terminal() && !self.run.frames.get(&key).is_some_and(waits)
+        step.phase.is_terminal() && !self.run.frames.get(key).is_some_and(waits)
     }
 
     /// Begins the run, or goes on with it after a suspension that began with it.
@@ -220,7 +221,7 @@ impl<'a> Turn<'a> {
             Role::Root | Role::Exit | Role::RunHook(_) => self.advance_run(key),
             Role::Hook(_) => self.hook_settled(parent),
             _ => {
-                if let Some(frame) = self.run.frames.get_mut(&parent) {
+                if let Some(frame) = self.run.frames.get_mut(parent) {
                     frame.open = frame.open.saturating_sub(1);
                 }
                 self.advance(parent, key);
@@ -231,7 +232,7 @@ impl<'a> Turn<'a> {
 
     /// A hook about a step is over: with the last one, the step is.
     fn hook_settled(&mut self, about: StepKey) {
-        let Some(frame) = self.run.frames.get_mut(&about) else { return };
+        let Some(frame) = self.run.frames.get_mut(about) else { return };
         frame.open_hooks = frame.open_hooks.saturating_sub(1);
         if self.is_settled(about) {
             self.then(Work::Settled(about));
