@@ -62,9 +62,8 @@ fn weight(template: &Template, plan: Option<&DagPlan>, weights: &[u64]) -> u64 {
             let tasks = dag.tasks.iter().zip(&plan.depends);
             sum(tasks.map(|(call, depends)| {
                 let met = depends.as_ref().is_none_or(|depends| {
-                    let well = |condition| {
-                        matches!(condition, Condition::Done | Condition::Succeeded)
-                    };
+                    let well =
+                        |condition| matches!(condition, Condition::Done | Condition::Succeeded);
                     depends.value(&mut |_, condition| Some(well(condition))) == Some(true)
                 });
                 if met { call_weight(call, weights) } else { 1 }

@@ -145,8 +145,9 @@ fn exactly_as_many_steps_as_the_limit_are_let_begin() {
     for (calls, refused) in [(996, false), (997, true)] {
         let mut templates = nested(996, 2);
         templates[0]["body"]["Steps"][0][0]["each"]["Sequence"]["count"] = json!("1000");
-        let more: Vec<Value> =
-            (0..calls).map(|at| json!({"name": format!("s{at}"), "target": {"Template": 2}})).collect();
+        let more: Vec<Value> = (0..calls)
+            .map(|at| json!({"name": format!("s{at}"), "target": {"Template": 2}}))
+            .collect();
         templates[0]["body"]["Steps"].as_array_mut().unwrap().push(json!(more));
         let mut world = start(json!({"templates": templates}), |_, _, _| None);
         (0..5).for_each(|_| world.input(Input::Wake));
@@ -222,8 +223,9 @@ fn of_loops_in_loops_the_innermost_is_completed_first() {
     let open = inner.filter(|step| !step.phase.is_terminal()).count();
     assert!(open <= outer(&world) + 1);
     // All that were begun but the last are complete.
-    let complete = (0..outer(&world) - 1)
-        .filter(|at| world.run.children(world.key(&format!("wf[0].each({at}:{at})[0].each"))).len() == 3);
+    let complete = (0..outer(&world) - 1).filter(|at| {
+        world.run.children(world.key(&format!("wf[0].each({at}:{at})[0].each"))).len() == 3
+    });
     assert_eq!(complete.count(), outer(&world) - 1);
     world.settle();
     assert_eq!((world.run.phase, world.started.len()), (RunPhase::Succeeded, 900));
@@ -244,7 +246,8 @@ fn a_loop_that_is_ended_while_it_grows_makes_no_further_items() {
     let mut graph = main_of(&json!({"Steps": [[looped(5_000)], [call("never")]]}));
     graph["on_exit"] = json!({"name": "bye", "target": {"Template": 1}});
     for (how, exits) in [(Shutdown::Stop, 1), (Shutdown::Terminate, 0)] {
-        let mut world = start(graph.clone(), |name, _, _| if name == "wf.onExit" { ok() } else { None });
+        let mut world =
+            start(graph.clone(), |name, _, _| if name == "wf.onExit" { ok() } else { None });
         let made = world.run.steps.len();
         assert!((500..5_000).contains(&made), "{made}");
         world.input(Input::Shutdown { how, message: String::new() });
@@ -254,7 +257,8 @@ fn a_loop_that_is_ended_while_it_grows_makes_no_further_items() {
         assert_eq!(world.run.steps.len(), made + exits);
         let text = format!("workflow shutdown with strategy:  {how:?}");
         let items = world.run.children(world.key("wf[0].each")).iter();
-        let told = items.filter(|key| world.run.step(**key).unwrap().message.as_deref() == Some(&text));
+        let told =
+            items.filter(|key| world.run.step(**key).unwrap().message.as_deref() == Some(&text));
         assert_eq!(told.count(), made - 3);
         assert_bounded(&world);
     }

@@ -251,7 +251,8 @@ fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<usize, String> {
             *slot = true;
         }
     }
-    dag.waits = wanted.iter().zip(&dag.by_call).map(|(wanted, made)| *wanted && made.is_none()).collect();
+    dag.waits =
+        wanted.iter().zip(&dag.by_call).map(|(wanted, made)| *wanted && made.is_none()).collect();
     dag.targets = targets;
     dag.ready.clear();
     for task in (0u32..).take(wanted.len()) {

@@ -196,7 +196,8 @@ impl Format<'_> {
         let after = &after[verb.len_utf8()..];
         let width_at = spec.find(|c: char| c.is_ascii_digit() && c != '0').unwrap_or(spec.len());
         let (flags, width) = spec.split_at(width_at);
-        let width: usize = if width.is_empty() { 0 } else { width.parse().map_err(|_| refuse())? };
+        let width: usize =
+            if width.is_empty() { 0 } else { width.parse().map_err(|_| refuse())? };
         let known = "dvxXob".contains(verb) && flags.chars().all(|c| "0-+ #".contains(c));
         if width > 100 || !known || after.contains('%') {
             return Err(refuse());

@@ -22,9 +22,7 @@ use std::sync::Arc;
 
 use argosy_model::attempt::End;
 use argosy_model::graph::Lock;
-use argosy_model::{
-    AttemptId, Effect, Event, Outputs, RunId, Shutdown, StepKey, TaskSpec,
-};
+use argosy_model::{AttemptId, Effect, Event, Outputs, RunId, Shutdown, StepKey, TaskSpec};
 use serde_json::Value;
 
 use crate::run::{Prepared, Run};

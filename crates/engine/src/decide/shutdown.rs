@@ -111,7 +111,8 @@ impl Turn<'_> {
             step.is_some_and(|step| step.kind == Kind::Suspend && step.phase == Phase::Running)
         };
         let named = steps.iter().copied().filter(|key| waits(self.run, *key));
-        let all = (0u32..).map(StepKey).take(if steps.is_empty() { self.run.steps.len() } else { 0 });
+        let all =
+            (0u32..).map(StepKey).take(if steps.is_empty() { self.run.steps.len() } else { 0 });
         let keys: Vec<StepKey> = named.chain(all.filter(|key| waits(self.run, *key))).collect();
         for key in keys {
             if !self.is_spent() {

@@ -86,7 +86,8 @@ impl<'a> Turn<'a> {
             self.drain();
         }
         if !self.run.phase.is_terminal() {
-            let wake = if self.run.has_more() { Some(self.now_ms) } else { self.run.next_wake_ms() };
+            let wake =
+                if self.run.has_more() { Some(self.now_ms) } else { self.run.next_wake_ms() };
             if let Some(at_ms) = wake {
                 self.effect(Effect::WakeAt(self.run.id, at_ms));
             }
@@ -178,9 +179,8 @@ impl<'a> Turn<'a> {
     /// task asked for.
     fn is_settled(&self, key: StepKey) -> bool {
         let step = self.run.at(key);
-        let waits = |frame: &Frame| {
-            frame.open_hooks > 0 || (step.kind == Kind::Task && frame.open > 0)
-        };
+        let waits =
+            |frame: &Frame| frame.open_hooks > 0 || (step.kind == Kind::Task && frame.open > 0);
         step.phase.is_terminal() && !self.run.frames.get(key).is_some_and(waits)
     }
 

@@ -40,7 +40,7 @@ impl Core {
         match request {
             Request::Submit { prepared, cause, answer } => {
                 self.on_submit(*prepared, cause, answer);
-            },
+            }
             Request::Input { run, input, cause, answer } => {
                 let moved = self.turn(run, input, Some(cause), true);
                 self.batch.answer(answer, moved);
