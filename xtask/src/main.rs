@@ -21,7 +21,8 @@ test              set up what the tests need and run all of them
 compat            run unmodified clients against the binary
 tidy              check the rules of the house
 docs [--check]    write (or check) docs/limits.md and COMPAT.md
-corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md)
+corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md;
+                  --nobody: as that user; --mutant: with outputs exchanged, which must be noticed)
 bench [GROUP...]  measure, each figure beside the raw limit of the same run";
 
 fn main() -> ExitCode {
