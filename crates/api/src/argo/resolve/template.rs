@@ -4,7 +4,7 @@ use argosy_model::graph::{Body, Dag, Memo, Template};
 use argosy_model::{Code, limits};
 
 use super::build::{BODIES, Build, Slot};
-use super::{names, retry};
+use super::names;
 use crate::argo::yaml::Node;
 
 impl Build<'_> {
@@ -16,8 +16,9 @@ impl Build<'_> {
         let is_nested = matches!(body, Body::Steps(_) | Body::Dag(_));
         self.check_leaf_fields(node, is_nested);
         let spec = self.spec.clone();
-        let own_retry = node.get("retryStrategy").map(retry::retry);
-        let spec_retry = || spec.get("retryStrategy").filter(|_| is_process).map(retry::retry);
+        let own_retry = node.get("retryStrategy");
+        let spec_retry = || spec.get("retryStrategy").filter(|_| is_process);
+        let retry = own_retry.or_else(spec_retry).map(|node| self.retry(node));
         let labels = metadata(&spec, node, "labels");
         let annotations = metadata(&spec, node, "annotations");
         Template {
@@ -26,7 +27,7 @@ impl Build<'_> {
             inputs: self.inputs(node, is_process),
             outputs: self.outputs(node, body_name.unwrap_or_default()),
             body,
-            retry: own_retry.or_else(spec_retry),
+            retry,
             active_deadline_s: node.any("activeDeadlineSeconds"),
             timeout: node.some_text("timeout"),
             parallelism: self.positive(node, "parallelism"),
