@@ -161,8 +161,12 @@ async fn create_file(
 }
 
 pub(super) fn json_body(text: &str) -> Answer<Value> {
-    serde_json::from_str(text)
-        .map_err(|error| bad_request(format!("the body is not JSON: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        if error.to_string().contains("recursion limit") {
+            return Diagnostic::new(Code::TooLarge, crate::argo::yaml::too_deep()).into();
+        }
+        bad_request(format!("the body is not JSON: {error}"))
+    })
 }
 
 /// The one object that a part of a JSON body is.

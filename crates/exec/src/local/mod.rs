@@ -12,6 +12,7 @@ mod attempt;
 mod backend;
 mod crew;
 mod env;
+mod fit;
 mod jobs;
 mod layout;
 mod order;

@@ -216,6 +216,10 @@ fn expression(text: &str, mark: Mark, sink: &mut Sink) {
 }
 
 fn condition(text: &str, mark: Mark, sink: &mut Sink) {
+    if let Err(refused) = limits::EXPRESSION_BYTES.check(text.len() as u64, "condition") {
+        sink.refuse(refused.code, mark, refused.what);
+        return;
+    }
     if let Err(error) = When::parse(text) {
         sink.refuse(Code::BadExpression, mark, error.to_string());
     }
