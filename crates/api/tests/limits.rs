@@ -119,14 +119,10 @@ fn tested(limit: Limit) -> Tested {
         "steps" | "call-depth" => {
             By("engine/tests/graphs.rs", "endless_recursion_ends_at_the_limit")
         }
-        "step-name-bytes" => By("engine/src/names.rs", ""),
-        "infrastructure-retries" => By(
-            "engine/tests/lifecycle.rs",
-            "what_the_infrastructure_lost_is_not_on_the_users_budget",
-        ),
-        "memo-key-bytes" => {
-            By("engine/tests/memo.rs", "a_key_is_bounded_and_has_no_odd_characters")
+        "infrastructure-retries" => {
+            By("engine/tests/lifecycle.rs", "a_step_that_is_lost_again_and_again_is_given_up")
         }
+        "memo-key-bytes" => By("engine/tests/memo.rs", "a_key_may_be_as_long_as_its_limit"),
         "argument-bytes" | "arguments-bytes" => By(
             "exec/tests/local/life.rs",
             "what_no_program_can_be_given_is_refused_before_it_starts",
@@ -164,21 +160,49 @@ fn refused_by_name(limit: Limit, refused: &[Diagnostic]) -> bool {
     refused.iter().any(|error| error.code == code && error.what.contains(&name))
 }
 
+fn check(limit: Limit) {
+    let read: fn(&str) -> Result<(), Vec<Diagnostic>> = match tested(limit) {
+        Tested::Yaml(_) => |text| yaml::parse("a.yaml", text).map(drop).map_err(|e| vec![e]),
+        _ => submit,
+    };
+    let (Tested::Manifest(make) | Tested::Yaml(make)) = tested(limit) else { return };
+    let first = |refused: Vec<Diagnostic>| refused.first().map(Diagnostic::line);
+    let passed = read(&make(limit.max)).map_err(first);
+    assert_eq!(passed, Ok(()), "{} of {}", limit.max, limit.name);
+    let refused = read(&make(limit.max + 1)).expect_err(limit.name);
+    assert!(refused_by_name(limit, &refused), "{}: {:?}", limit.name, refused.first());
+}
+
+/// Those that take their time have a test each, so that they run beside each other.
+const SLOW: [&str; 4] = ["yaml-nodes", "templates", "calls", "items"];
+
+fn named(name: &str) -> Limit {
+    *limits::ALL.iter().find(|limit| limit.name == name).unwrap()
+}
+
 #[test]
 fn every_limit_of_a_manifest_passes_its_value_and_refuses_one_more() {
-    for limit in limits::ALL {
-        let read: fn(&str) -> Result<(), Vec<Diagnostic>> = match tested(*limit) {
-            Tested::Manifest(_) => submit,
-            Tested::Yaml(_) => |text| yaml::parse("a.yaml", text).map(drop).map_err(|e| vec![e]),
-            Tested::By(..) => continue,
-        };
-        let (Tested::Manifest(make) | Tested::Yaml(make)) = tested(*limit) else { continue };
-        let first = |refused: Vec<Diagnostic>| refused.first().map(Diagnostic::line);
-        let passed = read(&make(limit.max)).map_err(first);
-        assert_eq!(passed, Ok(()), "{} of {}", limit.max, limit.name);
-        let refused = read(&make(limit.max + 1)).expect_err(limit.name);
-        assert!(refused_by_name(*limit, &refused), "{}: {:?}", limit.name, refused.first());
-    }
+    limits::ALL.iter().filter(|limit| !SLOW.contains(&limit.name)).for_each(|limit| check(*limit));
+}
+
+#[test]
+fn as_many_values_as_the_limit_pass_and_one_more_is_refused() {
+    check(named(SLOW[0]));
+}
+
+#[test]
+fn as_many_templates_as_the_limit_pass_and_one_more_is_refused() {
+    check(named(SLOW[1]));
+}
+
+#[test]
+fn as_many_calls_as_the_limit_pass_and_one_more_is_refused() {
+    check(named(SLOW[2]));
+}
+
+#[test]
+fn as_many_items_as_the_limit_pass_and_one_more_is_refused() {
+    check(named(SLOW[3]));
 }
 
 #[test]

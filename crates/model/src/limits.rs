@@ -50,7 +50,6 @@ limits! {
     YAML_NODES = "yaml-nodes", 2_000_000, "nodes", "values in one file, after aliases are followed";
     DOCUMENTS = "documents", 1_000, "documents", "documents in one file";
     NAME_BYTES = "name-bytes", 253, "bytes", "the name of a run, a stored object or a space";
-    STEP_NAME_BYTES = "step-name-bytes", 4_096, "bytes", "the full name of a step";
     TEMPLATES = "templates", 100_000, "templates", "templates of one run, references included";
     CALLS = "calls", 100_000, "calls", "tasks of one DAG or steps of one template";
     PARAMETER_BYTES = "parameter-bytes", 1 << 20, "bytes", "one parameter, result or item";

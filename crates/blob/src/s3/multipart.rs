@@ -290,3 +290,24 @@ fn joined_etag(parts: &[PartOf]) -> S3Result<String> {
     }
     Ok(format!("{}-{}", hex(&md5.finalize()), parts.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Meta;
+
+    #[test]
+    fn parts_are_bounded_together() {
+        let part = |number: u16, size: u64| {
+            let (key, etag, meta) = (String::new(), String::new(), Meta::default());
+            PartOf { number, object: Object { key, size, etag, modified_ms: 0, meta } }
+        };
+        let asked = |number| CompletedPart { part_number: Some(number), ..Default::default() };
+        let asked = [asked(1), asked(2)];
+        let most: u64 = 5 << 40;
+        let together = |last| chosen(&asked, vec![part(1, most - 10), part(2, last)]);
+        assert_eq!(together(10).unwrap().len(), 2);
+        let refused = together(11).unwrap_err();
+        assert!(refused.message().unwrap_or_default().contains("`object-bytes`"), "{refused}");
+    }
+}
