@@ -102,7 +102,7 @@ fn requirement(part: &str) -> Option<Requirement<'_>> {
 fn key(text: &str) -> Option<&str> {
     let text = text.trim();
     let (domain, name) = text.rsplit_once('/').unwrap_or(("", text));
-    let domain_fits = domain.is_empty() == !text.contains('/')
+    let domain_fits = domain.is_empty() != text.contains('/')
         && (domain.is_empty() || names::object(domain).is_ok());
     (domain_fits && !name.is_empty() && is_label_text(name)).then_some(text)
 }

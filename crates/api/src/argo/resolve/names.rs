@@ -49,6 +49,19 @@ pub(crate) fn key(name: &str) -> Result<(), &'static str> {
     )
 }
 
+/// Keys of outputs in a cache (argo-workflows `workflow/controller/cache`).
+pub(crate) fn memo_key(name: &str) -> Result<(), &'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let fits = name.chars().all(plain) && !name.is_empty() && !name.starts_with('-');
+    fits.then_some(()).ok_or("use letters, digits and `-`, and begin with a letter or digit")
+}
+
+/// Mutexes, whose names stand in messages.
+pub(crate) fn mutex(name: &str) -> Result<(), &'static str> {
+    let fits = name.len() <= 253 && !name.chars().any(char::is_control);
+    fits.then_some(()).ok_or("use at most 253 characters, and none that is a control character")
+}
+
 /// Containers and spaces.
 pub(crate) fn label(name: &str) -> Result<(), &'static str> {
     let fits = name.len() <= 63 && !name.contains('.') && object(name).is_ok();

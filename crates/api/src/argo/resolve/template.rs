@@ -108,7 +108,31 @@ impl Build<'_> {
                 self.sink.refuse(Code::MissingField, node.mark, format!("memoize has no `{what}`"));
             }
         }
+        let parts = [(node, "key"), (node.at(&["cache", "configMap"]).unwrap_or(node), "name")];
+        for ((owner, field), rule) in
+            parts.into_iter().zip([names::memo_key as names::Rule, names::object])
+        {
+            self.check_literal(owner, field, rule);
+        }
+        if let Err(long) = limits::MEMO_KEY_BYTES.check(memo.key.len() as u64, "memoize.key")
+            && !memo.key.contains("{{")
+        {
+            self.sink.refuse(long.code, node.get("key").unwrap_or(node).mark, long.what);
+        }
         memo
+    }
+
+    /// Checks a name that holds no tags; one that does is checked once they have values.
+    pub(super) fn check_literal(&mut self, owner: &Node, field: &str, rule: names::Rule) {
+        let text = owner.text(field);
+        if text.is_empty() || text.contains("{{") {
+            return;
+        }
+        if let Err(why) = rule(text) {
+            let mark = owner.get(field).unwrap_or(owner).mark;
+            let what = format!("`{field}` cannot be {text:?}");
+            self.sink.refuse(Code::BadName, mark, what).help = why.into();
+        }
     }
 
     /// A whole number that has to be at least 1.
