@@ -22,7 +22,7 @@ compat            run unmodified clients against the binary
 tidy              check the rules of the house
 docs [--check]    write (or check) docs/limits.md and COMPAT.md
 corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md)
-bench             measure, each figure beside the raw limit of the same run";
+bench [GROUP...]  measure, each figure beside the raw limit of the same run";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::tidy(),
         ["docs"] => docs::docs(false),
         ["docs", "--check"] => docs::docs(true),
-        ["bench"] => bench::bench(),
+        ["bench", groups @ ..] => bench::bench(groups),
         ["corpus", "argo", rest @ ..] => corpus::argo(rest),
         _ => Err(format!("usage: cargo xtask <task>\n\n{TASKS}")),
     };

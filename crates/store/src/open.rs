@@ -19,6 +19,10 @@ const LOCK: &str = "server.lock";
 /// Connections for readers.
 const READERS: u32 = 4;
 
+/// Pages (of 4 KiB) in the write-ahead log before they are copied into the database, which takes
+/// two syncs more.
+const CHECKPOINT_PAGES: &str = "4000";
+
 /// An open data directory.
 #[derive(Debug)]
 pub struct Store {
@@ -133,6 +137,7 @@ fn options(file: &Path) -> SqliteConnectOptions {
         .busy_timeout(Duration::from_secs(10))
         .foreign_keys(false)
         .pragma("cache_size", "-8192")
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
 }
 
 /// Whether a database can be read.

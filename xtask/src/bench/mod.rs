@@ -64,14 +64,36 @@ impl Bench {
     }
 }
 
-/// Builds with optimisation, measures, and prints the table.
-pub(crate) fn bench() -> Task {
+/// A group of measurements.
+type Measure = fn(&Bench) -> Result<Vec<Row>, String>;
+
+/// The groups by name.
+const GROUPS: &[(&str, Measure)] = &[
+    ("processes", workflows::processes),
+    ("isolated", workflows::isolated),
+    ("chain", workflows::chain),
+    ("many", workflows::many),
+    ("submits", submits::measure),
+    ("server", server::measure),
+    ("waiting", server::waiting),
+    ("million", server::million),
+];
+
+/// Builds with optimisation, measures, and prints the table: of all groups, or of those named.
+pub(crate) fn bench(named: &[&str]) -> Task {
+    let known = |name: &&&str| !GROUPS.iter().any(|(group, _)| group == *name);
+    if let Some(unknown) = named.iter().find(known) {
+        let groups: Vec<&str> = GROUPS.iter().map(|(group, _)| *group).collect();
+        return Err(format!("{unknown} is none of {}", groups.join(", ")));
+    }
     expect(&mut cargo(&["build", "--release", "--package", "argosy"]))?;
     let bench = Bench { binary: binary("release"), dir: crate::run::target().join("bench") };
     let mut rows = Vec::new();
-    rows.extend(workflows::measure(&bench)?);
-    rows.extend(submits::measure(&bench)?);
-    rows.extend(server::measure(&bench)?);
+    for (group, measure) in GROUPS {
+        if named.is_empty() || named.contains(group) {
+            rows.extend(measure(&bench)?);
+        }
+    }
     print(&table(&rows));
     Ok(())
 }
