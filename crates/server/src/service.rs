@@ -16,6 +16,7 @@ use crate::backend::{Backend, BackendReport};
 use crate::clock::Clock;
 use crate::core::{Core, Mutation, Options, Request, SharedRun};
 use crate::objects::Objects;
+use crate::taken::Taken;
 
 /// How long a server that is to end waits for a disk that refuses.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,6 +30,7 @@ pub struct Service {
     requests: mpsc::Sender<Request>,
     store: Arc<dyn Storage>,
     objects: Arc<Objects>,
+    taken: Arc<Taken>,
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
@@ -71,10 +73,13 @@ impl Service {
         .await?;
         let (requests, inbox) = mpsc::channel(INBOX);
         tokio::spawn(loaded.core.run(inbox, reports, loaded.commits, loaded.found));
+        let taken = Arc::new(Taken::default());
+        tokio::spawn(know_names(Arc::clone(&taken), Arc::clone(&store)));
         Ok(Service {
             requests,
             store,
             objects: Arc::default(),
+            taken,
             backend,
             clock,
             shared,
@@ -137,10 +142,18 @@ async fn refusing_for(mut trouble: watch::Receiver<Option<String>>, patience: Du
     }
 }
 
+/// Reads the names beside the loop. Without them every submit asks the store.
+async fn know_names(taken: Arc<Taken>, store: Arc<dyn Storage>) {
+    if let Err(error) = taken.fill(&*store).await {
+        tracing::warn!(%error, "the names of runs cannot be read");
+    }
+}
+
 #[async_trait]
 impl ports::Service for Service {
     async fn submit(&self, spec: RunSpec, cause: Cause) -> Result<RunId, Diagnostic> {
-        if self.find(&spec.space, &spec.name).await?.is_some() {
+        let may_be_taken = self.taken.take(&spec.space, &spec.name);
+        if may_be_taken && self.find(&spec.space, &spec.name).await?.is_some() {
             let what = format!("a run named {:?} exists in {:?}", spec.name, spec.space);
             return Err(Diagnostic::new(Code::AlreadyExists, what).help("choose another name"));
         }

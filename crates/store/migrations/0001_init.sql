@@ -37,7 +37,6 @@ CREATE TABLE runs (
 );
 
 CREATE UNIQUE INDEX runs_by_name ON runs (space, name);
-CREATE INDEX runs_by_uid ON runs (uid);
 CREATE INDEX runs_live ON runs (id) WHERE archived = 0;
 CREATE INDEX runs_expiring ON runs (expires_ms) WHERE expires_ms > 0;
 

@@ -35,6 +35,22 @@ pub struct Commit {
     pub cut: Option<u64>,
 }
 
+impl Commit {
+    /// Whether it is nothing but turns.
+    pub(crate) fn is_record_alone(&self) -> bool {
+        let Commit { at_ms: _, record, rows, snapshots, archived, deleted, objects, memos, cut } =
+            self;
+        !record.turns.is_empty()
+            && rows.is_empty()
+            && snapshots.is_empty()
+            && archived.is_empty()
+            && deleted.is_empty()
+            && objects.is_empty()
+            && memos.is_empty()
+            && cut.is_none()
+    }
+}
+
 /// Pieces of one run.
 #[derive(Debug)]
 pub struct Snapshot {

@@ -41,13 +41,15 @@ async fn write(writer: &mut Writer, commit: &Commit) -> Result<u64> {
 }
 
 fn script(commit: &Commit, seq: u64) -> Result<Script> {
-    let mut script = Script::new("BEGIN IMMEDIATE");
+    // A statement alone is a transaction by itself.
+    let alone = commit.is_record_alone();
+    let mut script = Script::new(if alone { "" } else { "BEGIN IMMEDIATE; " });
     if !commit.record.turns.is_empty() {
-        script.push("; INSERT INTO log (seq, at_ms, record) VALUES (");
+        script.push("INSERT INTO log (seq, at_ms, record) VALUES (");
         let mut values = script.separated(", ");
         values.push_bind(seq.cast_signed()).push_bind(commit.at_ms);
         values.push_bind(encode(&commit.record)?);
-        script.push(")");
+        script.push("); ");
     }
     put_rows(&mut script, &commit.rows)?;
     commit.snapshots.iter().for_each(|snapshot| put_snapshot(&mut script, snapshot, seq));
@@ -60,7 +62,9 @@ fn script(commit: &Commit, seq: u64) -> Result<Script> {
     if let Some(cut) = commit.cut {
         cut_log(&mut script, cut, seq);
     }
-    script.push("; COMMIT");
+    if !alone {
+        script.push("COMMIT");
+    }
     Ok(script)
 }
 
@@ -73,7 +77,7 @@ fn put_rows(script: &mut Script, rows: &[RunRow]) -> Result<()> {
             })
             .collect::<Result<Vec<_>>>()?;
         script.push(
-            "; INSERT INTO runs (id, space, name, uid, door, phase, message, priority, accepted_ms,
+            "INSERT INTO runs (id, space, name, uid, door, phase, message, priority, accepted_ms,
              ended_ms, expires_ms, suspended, labels, steps, done, snapshot_seq, archived) ",
         );
         script.push_values(rows.iter().zip(labels), |mut to, (row, labels)| {
@@ -99,7 +103,7 @@ fn put_rows(script: &mut Script, rows: &[RunRow]) -> Result<()> {
             " ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, message = excluded.message,
              ended_ms = excluded.ended_ms, expires_ms = excluded.expires_ms,
              suspended = excluded.suspended, labels = excluded.labels, steps = excluded.steps,
-             done = excluded.done",
+             done = excluded.done; ",
         );
     }
     Ok(())
@@ -108,63 +112,64 @@ fn put_rows(script: &mut Script, rows: &[RunRow]) -> Result<()> {
 fn put_snapshot(script: &mut Script, snapshot: &Snapshot, seq: u64) {
     let run = snapshot.run.0.cast_signed();
     for parts in snapshot.parts.chunks(ROWS) {
-        script.push("; INSERT INTO parts (run, part, data) ");
+        script.push("INSERT INTO parts (run, part, data) ");
         script.push_values(parts, |mut to, part| {
             to.push_bind(run).push_bind(&part.name).push_bind(&part.data);
         });
-        script.push(" ON CONFLICT (run, part) DO UPDATE SET data = excluded.data");
+        script.push(" ON CONFLICT (run, part) DO UPDATE SET data = excluded.data; ");
     }
-    script.push("; UPDATE runs SET snapshot_seq = ").push_bind(seq.cast_signed());
-    script.push(" WHERE id = ").push_bind(run);
+    script.push("UPDATE runs SET snapshot_seq = ").push_bind(seq.cast_signed());
+    script.push(" WHERE id = ").push_bind(run).push("; ");
 }
 
 fn put_archived(script: &mut Script, archived: &Archived) {
     let run = archived.run.0.cast_signed();
-    script.push("; INSERT INTO archive (run, data) VALUES (");
+    script.push("INSERT INTO archive (run, data) VALUES (");
     script.separated(", ").push_bind(run).push_bind(&archived.data);
-    script.push(") ON CONFLICT (run) DO UPDATE SET data = excluded.data");
-    script.push("; DELETE FROM parts WHERE run = ").push_bind(run);
-    script.push("; UPDATE runs SET archived = 1 WHERE id = ").push_bind(run);
+    script.push(") ON CONFLICT (run) DO UPDATE SET data = excluded.data; ");
+    script.push("DELETE FROM parts WHERE run = ").push_bind(run).push("; ");
+    script.push("UPDATE runs SET archived = 1 WHERE id = ").push_bind(run).push("; ");
 }
 
 fn delete_run(script: &mut Script, run: RunId) {
     for rows in ["archive WHERE run", "parts WHERE run", "runs WHERE id"] {
-        script.push("; DELETE FROM ").push(rows).push(" = ").push_bind(run.0.cast_signed());
+        script.push("DELETE FROM ").push(rows).push(" = ").push_bind(run.0.cast_signed());
+        script.push("; ");
     }
 }
 
 fn put_object(script: &mut Script, change: &ObjectChange, at_ms: i64) {
     let ObjectChange { space, kind, name, data } = change;
     let Some(data) = data else {
-        script.push("; DELETE FROM objects WHERE space = ").push_bind(space);
-        script.push(" AND kind = ").push_bind(kind).push(" AND name = ").push_bind(name);
+        script.push("DELETE FROM objects WHERE space = ").push_bind(space);
+        script.push(" AND kind = ").push_bind(kind).push(" AND name = ").push_bind(name).push("; ");
         return;
     };
-    script.push("; INSERT INTO objects (space, kind, name, version, created_ms, data) VALUES (");
+    script.push("INSERT INTO objects (space, kind, name, version, created_ms, data) VALUES (");
     let mut values = script.separated(", ");
     values.push_bind(space).push_bind(kind).push_bind(name);
     values.push_bind(1_i64).push_bind(at_ms).push_bind(data);
     script.push(
         ") ON CONFLICT (space, kind, name)
-         DO UPDATE SET version = objects.version + 1, data = excluded.data",
+         DO UPDATE SET version = objects.version + 1, data = excluded.data; ",
     );
 }
 
 fn put_memo(script: &mut Script, memo: &Memo, at_ms: i64) -> Result<()> {
     let outputs = encode(&memo.outputs)?;
-    script.push("; INSERT INTO memos (space, cache, name, created_ms, data) VALUES (");
+    script.push("INSERT INTO memos (space, cache, name, created_ms, data) VALUES (");
     let mut values = script.separated(", ");
     values.push_bind(&memo.space).push_bind(&memo.cache).push_bind(&memo.name);
     values.push_bind(at_ms).push_bind(outputs);
     script.push(
         ") ON CONFLICT (space, cache, name)
-         DO UPDATE SET created_ms = excluded.created_ms, data = excluded.data",
+         DO UPDATE SET created_ms = excluded.created_ms, data = excluded.data; ",
     );
     Ok(())
 }
 
 fn cut_log(script: &mut Script, cut: u64, seq: u64) {
-    script.push("; DELETE FROM log WHERE seq <= ").push_bind(cut.cast_signed());
-    script.push("; INSERT INTO meta (name, value) VALUES ('cut', ").push_bind(seq.to_string());
-    script.push(") ON CONFLICT (name) DO UPDATE SET value = excluded.value");
+    script.push("DELETE FROM log WHERE seq <= ").push_bind(cut.cast_signed()).push("; ");
+    script.push("INSERT INTO meta (name, value) VALUES ('cut', ").push_bind(seq.to_string());
+    script.push(") ON CONFLICT (name) DO UPDATE SET value = excluded.value; ");
 }

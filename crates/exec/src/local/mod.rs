@@ -10,6 +10,7 @@
 
 mod attempt;
 mod backend;
+mod cleaner;
 mod crew;
 mod env;
 mod fit;

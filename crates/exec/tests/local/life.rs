@@ -66,6 +66,7 @@ async fn logs_are_kept_and_empty_ones_are_not() {
     let mut house = House::new().await;
     house.success(&shell("printf 'a\\377'")).await;
     house.local().forget(attempt(0));
+    house.local().flush().await;
     let found = logs::list(&house.data(), RunId(1)).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].stream, Stream::Out);
