@@ -12,6 +12,7 @@ use argosy_spawn::Ability;
 use argosy_store::{Storage, Store};
 use axum::Router;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::blobs::Blobs;
@@ -35,6 +36,8 @@ impl Embedded {
     /// Starts on a data directory: whatever was going on there goes on.
     pub(crate) async fn start(config: &Config, machine: &Machine) -> Result<Embedded, Failure> {
         let data = config.data.clone();
+        // Without anybody to take this signal, a limit on the size of files would end the process.
+        take_signals_of_large_files()?;
         let machine = MachineOptions {
             allow_host_paths: [&config.allow_host_path[..], &machine.allow_host_path].concat(),
             max_isolation: match machine.isolation {
@@ -116,6 +119,16 @@ impl EngineThread {
         // It ends at once, and what it could say has been said.
         let _ = tokio::task::spawn_blocking(|| self.thread.join()).await;
     }
+}
+
+/// Takes the signal of a file that has reached the process's limit. The write fails all the same,
+/// and is treated as one to a full disk.
+fn take_signals_of_large_files() -> Result<(), Failure> {
+    const SIGXFSZ: i32 = 25;
+    let signals = signal(SignalKind::from_raw(SIGXFSZ));
+    let mut signals = signals.map_err(|error| Failure::other(format!("signals: {error}")))?;
+    tokio::spawn(async move { while signals.recv().await.is_some() {} });
+    Ok(())
 }
 
 fn door(service: Arc<dyn ports::Service>, data: &Path) -> Door {

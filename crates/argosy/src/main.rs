@@ -7,6 +7,8 @@ mod commands;
 mod config;
 mod embed;
 mod failure;
+mod input;
+mod out;
 mod show;
 
 use std::path::PathBuf;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use argosy_api::ports::{self, RunView};
 use argosy_engine::Input;
@@ -16,6 +17,9 @@ use crate::clock::Clock;
 use crate::core::{Core, Mutation, Options, Request, SharedRun};
 use crate::objects::Objects;
 use crate::taken::Taken;
+
+/// How long a server that is to end waits for a disk that refuses.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Requests that may wait for the loop.
 const INBOX: usize = 4_096;
@@ -107,13 +111,34 @@ impl Service {
     }
 
     /// Makes everything durable and leaves the loop. Running attempts go on under the spawner.
+    /// Where the disk goes on refusing, what was acknowledged is durable already, and nothing else
+    /// is waited for.
     pub async fn stop(&self) {
         let (done, stopped) = oneshot::channel();
         if self.requests.send(Request::Stop { done }).await.is_ok() {
-            // An error means that the loop has left already.
-            let _ = stopped.await;
+            tokio::select! {
+                // An error means that the loop has left already.
+                _ = stopped => self.store.close().await,
+                () = refusing_for(self.trouble.clone(), PATIENCE) => {
+                    tracing::error!("stopped without writing what nobody was promised");
+                }
+            }
         }
         self.backend.flush().await;
+    }
+}
+
+/// Waits until the disk has refused for so long without a break.
+async fn refusing_for(mut trouble: watch::Receiver<Option<String>>, patience: Duration) {
+    loop {
+        if trouble.wait_for(Option::is_some).await.is_err() {
+            // The loop is gone, and with it what would say so.
+            return std::future::pending().await;
+        }
+        let over = tokio::time::timeout(patience, trouble.wait_for(Option::is_none)).await;
+        if over.is_err() {
+            return;
+        }
     }
 }
 
@@ -195,6 +220,10 @@ impl ports::Service for Service {
 
     fn now_ms(&self) -> i64 {
         self.clock.now_ms()
+    }
+
+    fn trouble(&self) -> Option<Diagnostic> {
+        self.trouble.borrow().as_deref().map(crate::core::refusing)
     }
 
     fn metrics(&self) -> Vec<(&'static str, &'static str, u64)> {

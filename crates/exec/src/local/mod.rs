@@ -13,6 +13,7 @@ mod backend;
 mod cleaner;
 mod crew;
 mod env;
+mod fit;
 mod jobs;
 mod layout;
 mod order;

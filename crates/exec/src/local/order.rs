@@ -2,6 +2,7 @@
 
 use super::backend::House;
 use super::env::{self, Env};
+use super::fit;
 use super::jobs;
 use super::layout::{Layout, make_folder};
 use super::plan::{Level, Member, normal};
@@ -45,6 +46,8 @@ impl Orders {
         let mut env = self.own_env(member, house);
         env::add(&mut env, &member.container, &*house.values, &self.space).await?;
         let argv = self.argv(member, house, &env)?;
+        let env = env.into_pairs();
+        fit::check(&member.container.name, &argv, &env)?;
         if !self.sees_own(member, house) {
             let made = self.layout.make_own();
             made.map_err(|error| format!("cannot make its folder: {error}"))?;
@@ -55,7 +58,7 @@ impl Orders {
         Ok(Start {
             id: jobs::id(self.attempt, member.index),
             argv,
-            env: env.into_pairs(),
+            env,
             cwd: self.working_dir(member)?,
             stdout: Some(self.layout.log(name, Stream::Out)),
             stderr: Some(self.layout.log(name, Stream::Err)),
@@ -218,6 +221,8 @@ impl Orders {
             _ => view.mount(Path::new("/"), [&*lower], root)?,
         }
         if self.level > Level::None {
+            // That of the process went with it; that of the machine has our own secrets.
+            view.hide(Path::new("/proc"));
             view.mount(Path::new("/tmp"), [&*tmp], root)?;
             view.mount(Path::new("/var/tmp"), [&*tmp], root)?;
             // Where our part was shown; not empty if the process has used the name for its own.

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 pub(crate) use batch::Batch;
-pub(crate) use requests::{Mutation, Request};
+pub(crate) use requests::{Mutation, Request, refusing};
 pub(crate) use runs::{Live, SharedRun};
 
 use crate::backend::{Backend, BackendReport};
