@@ -21,9 +21,9 @@ test              set up what the tests need and run all of them
 compat            run unmodified clients against the binary
 tidy              check the rules of the house
 docs [--check]    write (or check) docs/limits.md and COMPAT.md
-corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md)
-bench             measure, each figure beside the raw limit of the same run
-bench engine      the same of the engine alone";
+corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md;
+                  --nobody: as that user; --mutant: with outputs exchanged, which must be noticed)
+bench [GROUP...]  measure, each figure beside the raw limit of the same run";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -35,8 +35,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::tidy(),
         ["docs"] => docs::docs(false),
         ["docs", "--check"] => docs::docs(true),
-        ["bench"] => bench::bench(),
-        ["bench", "engine"] => bench::engine(),
+        ["bench", groups @ ..] => bench::bench(groups),
+        ["bench-engine"] => bench::engine(),
         ["corpus", "argo", rest @ ..] => corpus::argo(rest),
         _ => Err(format!("usage: cargo xtask <task>\n\n{TASKS}")),
     };

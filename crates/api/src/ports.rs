@@ -62,6 +62,8 @@ pub trait Service: Send + Sync + 'static {
     async fn explain(&self, attempt: AttemptId) -> Result<Option<Reason>, Diagnostic>;
     /// Unix ms.
     fn now_ms(&self) -> i64;
+    /// Why nothing can be accepted now; `None` where something can.
+    fn trouble(&self) -> Option<Diagnostic>;
     /// Numbers for `/metrics`: (name, help, value).
     fn metrics(&self) -> Vec<(&'static str, &'static str, u64)>;
 }

@@ -24,8 +24,9 @@ pub(crate) struct Global {
     /// A server, as http://HOST:PORT
     #[arg(long, global = true, env = "ARGOSY_SERVER", value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// The space whose runs are meant
-    #[arg(short, long, global = true, env = "ARGOSY_NAMESPACE", value_name = "NAME")]
+    /// The space whose runs are meant; manifests may not name another one
+    /// [default: $ARGOSY_NAMESPACE, then the configuration's, then default]
+    #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// How results are printed
     #[arg(short, long, global = true, value_enum, default_value_t = Output::Text)]
@@ -201,8 +202,8 @@ pub(crate) struct SubmitArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only in these phases, separated by commas
-    #[arg(long, value_name = "PHASE,...")]
-    pub(crate) status: Option<String>,
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',', value_enum, ignore_case = true)]
+    pub(crate) status: Vec<Status>,
     /// Only names that begin so
     #[arg(long)]
     pub(crate) prefix: Option<String>,
@@ -210,13 +211,33 @@ pub(crate) struct ListArgs {
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
     /// At most this many
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
+}
+
+/// Phases of runs, in upstream's spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "PascalCase")]
+pub(crate) enum Status {
+    Pending,
+    Running,
+    Succeeded,
+    Failed,
+    Error,
+}
+
+fn run_name(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() {
+        Err("every run has a name, see `argosy list`")
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
     /// The run; @latest is the newest
+    #[arg(value_parser = run_name)]
     pub(crate) run: String,
     /// A step by its name
     pub(crate) step: Option<String>,
@@ -225,20 +246,21 @@ pub(crate) struct GetArgs {
 #[derive(Debug, Args)]
 pub(crate) struct OneRun {
     /// The run; @latest is the newest
+    #[arg(value_parser = run_name)]
     pub(crate) run: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ManyRuns {
     /// The runs; @latest is the newest
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = run_name)]
     pub(crate) runs: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
     /// The runs; @latest is the newest
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = run_name)]
     pub(crate) runs: Vec<String>,
     /// A text for those who look at the run
     #[arg(long, default_value = "")]
@@ -248,7 +270,7 @@ pub(crate) struct StopArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
     /// The runs; @latest is the newest
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = run_name)]
     pub(crate) runs: Vec<String>,
     /// Only steps that match, e.g. displayName=approve
     #[arg(long, default_value = "")]
@@ -261,7 +283,7 @@ pub(crate) struct ResumeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DeleteArgs {
     /// The runs; @latest is the newest
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present = "all", value_parser = run_name)]
     pub(crate) runs: Vec<String>,
     /// All finished runs
     #[arg(long, conflicts_with = "runs")]
@@ -271,6 +293,7 @@ pub(crate) struct DeleteArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
     /// The run; @latest is the newest
+    #[arg(value_parser = run_name)]
     pub(crate) run: String,
     /// Only of this step (its name or pod name)
     pub(crate) step: Option<String>,

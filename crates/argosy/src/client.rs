@@ -46,6 +46,12 @@ impl Client {
         Ok(Client { transport: Transport::Tcp(address.to_owned()), space: space.to_owned() })
     }
 
+    /// The same door for another space; an empty name leaves it.
+    pub(crate) fn within(&self, space: &str) -> Client {
+        let space = if space.is_empty() { &self.space } else { space };
+        Client { transport: self.transport.clone(), space: space.to_owned() }
+    }
+
     async fn send(
         &self,
         method: Method,

@@ -8,12 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::input;
 
 /// The file in the folder where the command is given.
 const FILE: &str = "argosy.toml";
 
 /// The variable for [`Blob::url`].
 const BLOB_URL: &str = "ARGOSY_BLOB_URL";
+
+/// The variable for [`Config::namespace`]. A default, other than `--namespace`.
+const NAMESPACE: &str = "ARGOSY_NAMESPACE";
 
 /// What `argosy.toml` may say.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -47,6 +51,9 @@ pub(crate) struct Config {
     pub(crate) server: Option<String>,
     /// The space.
     pub(crate) namespace: String,
+    /// Whether the command itself names the space, which then holds for manifests too.
+    #[serde(skip)]
+    pub(crate) namespace_is_given: bool,
     /// Where to serve.
     pub(crate) listen: Vec<SocketAddr>,
     /// Where to serve blobs to S3 clients.
@@ -69,30 +76,33 @@ impl Config {
         } else {
             file.listen
         };
+        let of_surroundings = || variable(NAMESPACE).or(file.namespace);
+        let namespace = global.namespace.clone().or_else(of_surroundings);
+        let namespace = namespace.unwrap_or_else(|| "default".to_owned());
+        argosy_api::argo::check_space(&namespace)?;
         Ok(Config {
             data,
             server: global.server.clone().or(file.server),
-            namespace: global
-                .namespace
-                .clone()
-                .or(file.namespace)
-                .unwrap_or_else(|| "default".to_owned()),
+            namespace,
+            namespace_is_given: global.namespace.is_some(),
             listen,
             s3_listen: file.s3_listen,
             allow_host_path: file.allow_host_path,
-            blob: Blob {
-                url: std::env::var(BLOB_URL).ok().filter(|url| !url.is_empty()).or(file.blob.url),
-                endpoint: file.blob.endpoint,
-            },
+            blob: Blob { url: variable(BLOB_URL).or(file.blob.url), endpoint: file.blob.endpoint },
         })
     }
 }
 
+/// A variable that says something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 fn read(path: &Path) -> Result<File, Failure> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match input::text(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
-        Err(error) => return Err(Failure::other(format!("{}: {error}", path.display()))),
+        Err(absent) if absent.code == Code::NotFound => return Ok(File::default()),
+        Err(refused) => return Err(refused.into()),
     };
     toml::from_str(&text).map_err(|error| {
         let what = format!("{}: {}", path.display(), error.message());

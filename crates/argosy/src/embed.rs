@@ -12,6 +12,8 @@ use argosy_spawn::Ability;
 use argosy_store::{Storage, Store};
 use axum::Router;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::blobs::Blobs;
 use crate::cli::{Isolation, Machine};
@@ -27,12 +29,15 @@ pub(crate) struct Embedded {
     pub(crate) router: Router,
     pub(crate) blobs: Blobs,
     service: Service,
+    thread: EngineThread,
 }
 
 impl Embedded {
     /// Starts on a data directory: whatever was going on there goes on.
     pub(crate) async fn start(config: &Config, machine: &Machine) -> Result<Embedded, Failure> {
-        let data = &config.data;
+        let data = config.data.clone();
+        // Without anybody to take this signal, a limit on the size of files would end the process.
+        take_signals_of_large_files()?;
         let machine = MachineOptions {
             allow_host_paths: [&config.allow_host_path[..], &machine.allow_host_path].concat(),
             max_isolation: match machine.isolation {
@@ -41,29 +46,89 @@ impl Embedded {
                 Isolation::PrivateRoot => Level::PrivateRoot,
             },
         };
-        let store: Arc<dyn Storage> = Arc::new(Store::open(data).await?);
+        let store: Arc<dyn Storage> = Arc::new(Store::open(&data).await?);
         // Only the owner of the data directory may open its blobs.
         let blobs = Blobs::open(config)?;
-        let exe = this_program()?;
-        let local = Local::start(data, &exe, machine, Arc::clone(&store), blobs.store())
-            .await
-            .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
-        let service = Service::start(
-            Options::default(),
-            store,
-            local.backend,
-            local.reports,
-            Arc::new(SystemClock),
-        )
-        .await?;
-        let router = router(door(Arc::new(service.clone()), data));
-        Ok(Embedded { router, blobs, service })
+        let kept = blobs.store();
+        let begin = async move || start(&data, machine, store, kept).await;
+        let (service, thread) = EngineThread::start(begin).await?;
+        let router = router(door(Arc::new(service.clone()), &config.data));
+        Ok(Embedded { router, blobs, service, thread })
     }
 
     /// Makes everything durable and leaves running attempts to the spawner.
     pub(crate) async fn stop(self) {
         self.service.stop().await;
+        self.thread.end().await;
     }
+}
+
+/// The backend and the loop, on the runtime that this is called on.
+async fn start(
+    data: &Path,
+    machine: MachineOptions,
+    store: Arc<dyn Storage>,
+    blobs: Arc<dyn argosy_blob::Store>,
+) -> Result<Service, Failure> {
+    let exe = this_program()?;
+    let local = Local::start(data, &exe, machine, Arc::clone(&store), blobs)
+        .await
+        .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
+    let options = Options::default();
+    let clock = Arc::new(SystemClock);
+    Ok(Service::start(options, store, local.backend, local.reports, clock).await?)
+}
+
+/// The thread of loop and backend. Between the end of one process and the start of the next nothing
+/// then waits for another thread but the database's; and what doors are busy with is not in its
+/// way.
+struct EngineThread {
+    ended: oneshot::Sender<()>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl EngineThread {
+    /// Starts it, with what `begin` makes on it.
+    async fn start<F>(begin: F) -> Result<(Service, EngineThread), Failure>
+    where
+        F: AsyncFnOnce() -> Result<Service, Failure> + Send + 'static,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::other(format!("no runtime: {error}")))?;
+        let (begun, beginning) = oneshot::channel();
+        let (ended, ending) = oneshot::channel::<()>();
+        let work = move || {
+            runtime.block_on(async move {
+                // Whoever asked has gone only where the process ends.
+                let _ = begun.send(begin().await);
+                let _ = ending.await;
+            });
+        };
+        let thread = std::thread::Builder::new()
+            .name("engine".to_owned())
+            .spawn(work)
+            .map_err(|error| Failure::other(format!("no thread: {error}")))?;
+        let service = beginning.await.map_err(|_| Failure::other("the engine's thread died"))??;
+        Ok((service, EngineThread { ended, thread }))
+    }
+
+    async fn end(self) {
+        drop(self.ended);
+        // It ends at once, and what it could say has been said.
+        let _ = tokio::task::spawn_blocking(|| self.thread.join()).await;
+    }
+}
+
+/// Takes the signal of a file that has reached the process's limit. The write fails all the same,
+/// and is treated as one to a full disk.
+fn take_signals_of_large_files() -> Result<(), Failure> {
+    const SIGXFSZ: i32 = 25;
+    let signals = signal(SignalKind::from_raw(SIGXFSZ));
+    let mut signals = signals.map_err(|error| Failure::other(format!("signals: {error}")))?;
+    tokio::spawn(async move { while signals.recv().await.is_some() {} });
+    Ok(())
 }
 
 fn door(service: Arc<dyn ports::Service>, data: &Path) -> Door {

@@ -4,13 +4,17 @@ use std::process::ExitCode;
 
 use argosy_model::{Code, Diagnostic};
 
+use crate::out::note;
+
 /// The run failed.
 pub(crate) const RUN_FAILED: u8 = 1;
 const REFUSED: u8 = 2;
 const NOT_FOUND: u8 = 3;
 const UNREACHABLE: u8 = 4;
+/// As a shell shows a program that a closed pipe has ended.
+const CLOSED: u8 = 128 + 13;
 
-/// Why a command ends early.
+/// Why a command ends early; nothing is said where nobody reads any more.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) Vec<Diagnostic>);
 
@@ -23,11 +27,17 @@ impl Failure {
         Failure(vec![Diagnostic::new(Code::Unreachable, what).help(help)])
     }
 
+    /// Whoever read what was printed has gone.
+    pub(crate) fn closed() -> Failure {
+        Failure(Vec::new())
+    }
+
     fn exit_code(&self) -> u8 {
         match self.0.first().map(|diagnostic| diagnostic.code) {
             Some(Code::NotFound) => NOT_FOUND,
             Some(Code::Unreachable) => UNREACHABLE,
-            _ => REFUSED,
+            Some(_) => REFUSED,
+            None => CLOSED,
         }
     }
 
@@ -42,15 +52,15 @@ impl Failure {
 
 fn say(diagnostic: &Diagnostic) {
     let place = diagnostic.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    anstream::eprintln!("{place}[{}] {}", diagnostic.code, diagnostic.what);
+    note!("{place}[{}] {}", diagnostic.code, diagnostic.what);
     if !diagnostic.help.is_empty() {
-        anstream::eprintln!("  {}", diagnostic.help);
+        note!("  {}", diagnostic.help);
     }
 }
 
 /// A warning: on standard error, and nothing else happens.
 pub(crate) fn warn(diagnostic: &Diagnostic) {
-    anstream::eprintln!("warning: {}", diagnostic.line());
+    note!("warning: {}", diagnostic.line());
 }
 
 impl From<Diagnostic> for Failure {

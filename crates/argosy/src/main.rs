@@ -7,6 +7,8 @@ mod commands;
 mod config;
 mod embed;
 mod failure;
+mod input;
+mod out;
 mod show;
 
 use std::path::PathBuf;
@@ -28,11 +30,13 @@ fn main() -> ExitCode {
         return spawner(&rest);
     }
     let cli = cli::Cli::parse();
-    let runtime =
-        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return failure::Failure::other(format!("no runtime: {error}")).report(),
-        };
+    // The engine and the database have threads of their own.
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2);
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = match builder.worker_threads(workers.clamp(1, 8)).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failure::Failure::other(format!("no runtime: {error}")).report(),
+    };
     match runtime.block_on(commands::dispatch(cli)) {
         Ok(code) => code,
         Err(failure) => failure.report(),

@@ -4,9 +4,6 @@ use argosy_model::{Code, Diagnostic, limits};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Longest key in bytes, as in S3.
-pub const KEY_BYTES: usize = 1_024;
-
 /// Longest name of a file or folder that stands for a key. File systems take 255 bytes; what is
 /// left is for the marks of this module.
 const NAME_BYTES: usize = 200;
@@ -62,8 +59,9 @@ impl Address {
     /// # Errors
     /// [`Code::BadName`] naming the rule that it breaks.
     pub fn new(space: &Space, key: &str) -> Result<Self, Diagnostic> {
-        let broken = if key.len() > KEY_BYTES {
-            format!("a key has at most {KEY_BYTES} bytes")
+        let long = limits::KEY_BYTES.check(key.len() as u64, "a key").err();
+        let broken = if let Some(long) = long {
+            long.what
         } else if key.contains('\0') {
             "a key has no zero byte".to_owned()
         } else if key.split('/').any(|segment| matches!(segment, "" | "." | "..")) {
@@ -189,7 +187,7 @@ mod tests {
     #[test]
     fn keys_that_could_reach_elsewhere_are_refused() {
         let space = Space::new("s").unwrap();
-        let long = "a".repeat(KEY_BYTES + 1);
+        let long = "a".repeat(1_025);
         for key in ["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "a\0b", &long] {
             assert_eq!(Address::new(&space, key).unwrap_err().code, Code::BadName, "{key:?}");
         }

@@ -16,7 +16,7 @@ mod store;
 pub mod tree;
 
 pub use folder::Folder;
-pub use key::{Address, KEY_BYTES, Space};
+pub use key::{Address, Space};
 pub use part::Part;
 pub use remote::Remote;
 pub use store::{ByteStream, Listing, Meta, Object, Source, Store};

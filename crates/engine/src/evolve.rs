@@ -237,7 +237,7 @@ impl Run {
         };
         let frame = self.frames.of(parent);
         if let Some(name) = name {
-            frame.names.get_or_insert_default().insert(name, key);
+            frame.names.insert(name, key);
         }
         frame.children.push(key);
         match role {

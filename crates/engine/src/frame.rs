@@ -1,7 +1,7 @@
 //! What a step's children look like from above: an index, derived and never written.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use argosy_model::{Phase, StepKey};
 
@@ -57,7 +57,7 @@ pub(crate) struct Frame {
     /// For a DAG.
     pub(crate) dag: Option<Box<DagFrame>>,
     /// For a task that asks for children: their names.
-    pub(crate) names: Option<Box<HashMap<Box<str>, StepKey>>>,
+    pub(crate) names: BTreeMap<Box<str>, StepKey>,
 }
 
 /// Calls that a step makes: the items of a loop, the calls of a group, the tasks of a DAG.

@@ -77,6 +77,14 @@ fn a_key_is_letters_digits_and_hyphens() {
 }
 
 #[test]
+fn a_key_may_be_as_long_as_its_limit() {
+    let world = run(json!({"key": "k".repeat(253), "cache": "c"}), None);
+    assert_eq!(world.phase("wf[0].a"), Phase::Succeeded);
+    let world = run(json!({"key": "k".repeat(254), "cache": "c"}), None);
+    assert!(world.message("wf[0].a").contains("`memo-key-bytes`"), "{}", world.message("wf[0].a"));
+}
+
+#[test]
 fn an_answer_that_nobody_waits_for_is_nothing() {
     let mut world = run(json!({"key": "k", "cache": "c"}), None);
     let before = world.turns.len();

@@ -1,7 +1,7 @@
 //! What processes wrote: files below the data directory, kept when their attempt is forgotten.
 //!
 //! `logs/<run>/<step>.<number>.<container>.out` and `.err`; an empty one is removed when its
-//! process has ended.
+//! attempt is forgotten.
 
 use argosy_model::{AttemptId, RunId, StepKey};
 use std::fs::{self, File};

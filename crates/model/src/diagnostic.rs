@@ -70,6 +70,9 @@ codes! {
     ListenRefused = "E0407", "an address beyond loopback needs authentication";
     StoreFailed = "E0408", "the data directory cannot be written";
     BadRequest = "E0409", "the request cannot be understood";
+    NotPrinted = "E0410", "what a command has to say cannot be written";
+    DataDamaged = "E0411", "the data directory is damaged";
+    DataReadOnly = "E0412", "the data directory cannot be read without writing to it";
 }
 
 impl fmt::Display for Code {

@@ -43,3 +43,23 @@ pub(crate) fn pass(_: Point) {}
 pub(crate) fn effects_first() -> bool {
     std::env::var_os("ARGOSY_TEST_EFFECTS_FIRST").is_some()
 }
+
+/// Exchanges two outputs of an attempt, when a test wants to see that its checks notice.
+#[cfg(feature = "test-hooks")]
+pub(crate) fn swap_outputs(end: &mut argosy_model::attempt::End) {
+    if std::env::var_os("ARGOSY_TEST_SWAP_OUTPUTS").is_none() {
+        return;
+    }
+    let argosy_model::Outputs { result, parameters, .. } = &mut end.outputs;
+    match (parameters.as_mut_slice(), result) {
+        ([first, second, ..], _) => std::mem::swap(&mut first.1, &mut second.1),
+        ([only], Some(result)) => {
+            let text = only.1.as_str().unwrap_or_default().into();
+            only.1 = std::mem::replace(result, text).into_string().into();
+        }
+        _ => {}
+    }
+}
+
+#[cfg(not(feature = "test-hooks"))]
+pub(crate) fn swap_outputs(_: &mut argosy_model::attempt::End) {}

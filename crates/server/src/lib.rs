@@ -11,6 +11,7 @@ mod local;
 mod objects;
 mod reader;
 mod service;
+mod taken;
 
 pub use backend::{Backend, BackendReport};
 pub use clock::{Clock, SystemClock};

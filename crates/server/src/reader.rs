@@ -74,6 +74,10 @@ impl ports::Service for Reader {
         SystemClock.now_ms()
     }
 
+    fn trouble(&self) -> Option<Diagnostic> {
+        None
+    }
+
     fn metrics(&self) -> Vec<(&'static str, &'static str, u64)> {
         Vec::new()
     }

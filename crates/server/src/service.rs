@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use argosy_api::ports::{self, RunView};
 use argosy_engine::{Input, Prepared};
@@ -15,6 +16,10 @@ use crate::backend::{Backend, BackendReport};
 use crate::clock::Clock;
 use crate::core::{Core, Mutation, Options, Request, SharedRun};
 use crate::objects::Objects;
+use crate::taken::Taken;
+
+/// How long a server that is to end waits for a disk that refuses.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Requests that may wait for the loop.
 const INBOX: usize = 4_096;
@@ -25,6 +30,7 @@ pub struct Service {
     requests: mpsc::Sender<Request>,
     store: Arc<dyn Storage>,
     objects: Arc<Objects>,
+    taken: Arc<Taken>,
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     shared: Arc<RwLock<HashMap<RunId, SharedRun>>>,
@@ -67,10 +73,13 @@ impl Service {
         .await?;
         let (requests, inbox) = mpsc::channel(INBOX);
         tokio::spawn(loaded.core.run(inbox, reports, loaded.commits, loaded.found));
+        let taken = Arc::new(Taken::default());
+        tokio::spawn(know_names(Arc::clone(&taken), Arc::clone(&store)));
         Ok(Service {
             requests,
             store,
             objects: Arc::default(),
+            taken,
             backend,
             clock,
             shared,
@@ -102,20 +111,49 @@ impl Service {
     }
 
     /// Makes everything durable and leaves the loop. Running attempts go on under the spawner.
+    /// Where the disk goes on refusing, what was acknowledged is durable already, and nothing else
+    /// is waited for.
     pub async fn stop(&self) {
         let (done, stopped) = oneshot::channel();
         if self.requests.send(Request::Stop { done }).await.is_ok() {
-            // An error means that the loop has left already.
-            let _ = stopped.await;
+            tokio::select! {
+                // An error means that the loop has left already.
+                _ = stopped => self.store.close().await,
+                () = refusing_for(self.trouble.clone(), PATIENCE) => {
+                    tracing::error!("stopped without writing what nobody was promised");
+                }
+            }
         }
         self.backend.flush().await;
+    }
+}
+
+/// Waits until the disk has refused for so long without a break.
+async fn refusing_for(mut trouble: watch::Receiver<Option<String>>, patience: Duration) {
+    loop {
+        if trouble.wait_for(Option::is_some).await.is_err() {
+            // The loop is gone, and with it what would say so.
+            return std::future::pending().await;
+        }
+        let over = tokio::time::timeout(patience, trouble.wait_for(Option::is_none)).await;
+        if over.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads the names beside the loop. Without them every submit asks the store.
+async fn know_names(taken: Arc<Taken>, store: Arc<dyn Storage>) {
+    if let Err(error) = taken.fill(&*store).await {
+        tracing::warn!(%error, "the names of runs cannot be read");
     }
 }
 
 #[async_trait]
 impl ports::Service for Service {
     async fn submit(&self, spec: RunSpec, cause: Cause) -> Result<RunId, Diagnostic> {
-        if self.find(&spec.space, &spec.name).await?.is_some() {
+        let may_be_taken = self.taken.take(&spec.space, &spec.name);
+        if may_be_taken && self.find(&spec.space, &spec.name).await?.is_some() {
             let what = format!("a run named {:?} exists in {:?}", spec.name, spec.space);
             return Err(Diagnostic::new(Code::AlreadyExists, what).help("choose another name"));
         }
@@ -182,6 +220,10 @@ impl ports::Service for Service {
 
     fn now_ms(&self) -> i64 {
         self.clock.now_ms()
+    }
+
+    fn trouble(&self) -> Option<Diagnostic> {
+        self.trouble.borrow().as_deref().map(crate::core::refusing)
     }
 
     fn metrics(&self) -> Vec<(&'static str, &'static str, u64)> {

@@ -180,8 +180,10 @@ impl Storage for Disk {
         Ok(self.with(|kept| kept.rows.values().find(is).cloned()))
     }
 
-    async fn list(&self, _: &ListFilter) -> Result<Vec<RunRow>> {
-        Ok(self.with(|kept| kept.rows.values().rev().cloned().collect()))
+    async fn list(&self, filter: &ListFilter) -> Result<Vec<RunRow>> {
+        let is = |row: &&RunRow| filter.before.is_none_or(|before| row.id < before);
+        let limit = filter.limit as usize;
+        Ok(self.with(|kept| kept.rows.values().rev().filter(is).take(limit).cloned().collect()))
     }
 
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>> {

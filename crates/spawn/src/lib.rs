@@ -13,6 +13,7 @@
 //! - nothing here starts a thread, so a fork is a complete copy of the program;
 //! - `unsafe` is in the module `sys` alone.
 
+mod bare;
 mod child;
 mod frame;
 mod image;
@@ -27,6 +28,7 @@ mod serve;
 mod strays;
 mod sys;
 
+pub use bare::bare_loop;
 pub use frame::{Decoder, MAX_FRAME, encode};
 pub use launch::{connect, launch};
 pub use message::{

@@ -42,6 +42,8 @@ pub fn run(data_dir: &Path, idle: Duration) -> io::Result<()> {
         return Ok(());
     }
     setsid()?;
+    // Whatever whoever started the server had open is nothing for jobs.
+    sys::close_on_execute()?;
     sys::take_signals()?;
     // What jobs inherit.
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;

@@ -172,6 +172,14 @@ pub fn set_read_only(tree: impl AsFd) -> io::Result<()> {
     checked(result).map(drop)
 }
 
+/// Has every descriptor but the standard ones closed when a program is executed.
+pub fn close_on_execute() -> io::Result<()> {
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
+    // SAFETY: takes no pointer, and closes nothing now.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, flags) };
+    checked(result).map(drop)
+}
+
 /// Closes every descriptor but the standard ones and `kept`.
 pub fn close_all_but(kept: impl AsFd) {
     let kept = kept.as_fd().as_raw_fd().unsigned_abs();

@@ -1,4 +1,5 @@
--- SQL here and in the crate is of the subset that SQLite and Postgres share.
+-- SQL in the crate is of the subset that SQLite and Postgres share. Here a number that is a primary
+-- key is INTEGER, which in SQLite is the row's own number and needs no index beside the table.
 
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -7,14 +8,14 @@ CREATE TABLE meta (
 
 -- One row a commit: the turns of many runs.
 CREATE TABLE log (
-    seq    BIGINT PRIMARY KEY,
-    at_ms  BIGINT NOT NULL,
-    record BYTEA  NOT NULL
+    seq    INTEGER PRIMARY KEY,
+    at_ms  BIGINT  NOT NULL,
+    record BYTEA   NOT NULL
 );
 
 -- One row a run: its last state, for lists.
 CREATE TABLE runs (
-    id           BIGINT PRIMARY KEY,
+    id           INTEGER PRIMARY KEY,
     space        TEXT   NOT NULL,
     name         TEXT   NOT NULL,
     uid          TEXT   NOT NULL,
@@ -36,9 +37,8 @@ CREATE TABLE runs (
 );
 
 CREATE UNIQUE INDEX runs_by_name ON runs (space, name);
-CREATE INDEX runs_by_uid ON runs (uid);
-CREATE INDEX runs_live ON runs (archived, id);
-CREATE INDEX runs_expiring ON runs (expires_ms);
+CREATE INDEX runs_live ON runs (id) WHERE archived = 0;
+CREATE INDEX runs_expiring ON runs (expires_ms) WHERE expires_ms > 0;
 
 -- Pieces of live runs: spec, head, pages of steps, items of loops.
 CREATE TABLE parts (
@@ -50,7 +50,7 @@ CREATE TABLE parts (
 
 -- Finished runs, whole.
 CREATE TABLE archive (
-    run  BIGINT PRIMARY KEY,
+    run  INTEGER PRIMARY KEY,
     data BYTEA NOT NULL
 );
 

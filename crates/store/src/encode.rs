@@ -1,7 +1,11 @@
 //! Bytes at rest: JSON, compressed where that pays. The first byte says which.
 
+use std::cell::RefCell;
+use std::io;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zstd::bulk::Compressor;
 
 use crate::error::{Error, Result};
 
@@ -17,20 +21,34 @@ const LEVEL: i32 = 1;
 /// Larger than anything that is ever written; a damaged length must not exhaust memory.
 const MAX_BYTES: usize = 4 << 30;
 
+thread_local! {
+    /// To make its tables anew costs more than to pack a small record.
+    static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    let damaged = |error: serde_json::Error| Error::Damaged(error.to_string());
-    let json = serde_json::to_vec(value).map_err(damaged)?;
-    let (tag, body) = if json.len() >= COMPRESS_FROM {
-        let packed = zstd::bulk::compress(&json, LEVEL)
-            .map_err(|source| Error::Io { what: "compressing".to_owned(), source })?;
-        (ZSTD, packed)
-    } else {
-        (PLAIN, json)
-    };
-    let mut bytes = Vec::with_capacity(body.len() + 1);
-    bytes.push(tag);
-    bytes.extend_from_slice(&body);
+    let mut bytes = vec![PLAIN];
+    serde_json::to_writer(&mut bytes, value)
+        .map_err(|error: serde_json::Error| Error::Damaged(error.to_string()))?;
+    if bytes.len() > COMPRESS_FROM {
+        return pack(&bytes[1..])
+            .map_err(|source| Error::Io { what: "compressing".to_owned(), source });
+    }
     Ok(bytes)
+}
+
+fn pack(json: &[u8]) -> io::Result<Vec<u8>> {
+    PACKER.with_borrow_mut(|packer| {
+        let packer = match packer {
+            Some(packer) => packer,
+            None => packer.insert(Compressor::new(LEVEL)?),
+        };
+        let body = packer.compress(json)?;
+        let mut bytes = Vec::with_capacity(body.len() + 1);
+        bytes.push(ZSTD);
+        bytes.extend_from_slice(&body);
+        Ok(bytes)
+    })
 }
 
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T> {
@@ -40,8 +58,8 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T>
         Some((&ZSTD, body)) => {
             let reader =
                 zstd::stream::read::Decoder::new(body).map_err(|e| damaged(e.to_string()))?;
-            let limited = std::io::Read::take(reader, MAX_BYTES as u64);
-            serde_json::from_reader(std::io::BufReader::new(limited))
+            let limited = io::Read::take(reader, MAX_BYTES as u64);
+            serde_json::from_reader(io::BufReader::new(limited))
         }
         Some((tag, _)) => return Err(damaged(format!("unknown encoding {tag}"))),
         None => return Err(damaged("empty".to_owned())),

@@ -33,9 +33,33 @@ pub enum Error {
     /// Another process writes to it.
     #[error("another server owns the data directory {0}")]
     Busy(String),
+    /// It cannot be written, and is not in a state in which that is not needed.
+    #[error("the data directory {0} cannot be written, and its last server has not closed it")]
+    ReadOnly(String),
     /// What was written cannot be read again.
     #[error("damaged: {0}")]
     Damaged(String),
+}
+
+const RESCUE: &str = "keep a copy of the folder; then take it from a backup, or begin with \
+                      another --data. Running processes are not harmed";
+
+/// Whether the database says that its file is not what it has written (`SQLITE_CORRUPT`,
+/// `SQLITE_NOTADB`).
+fn is_damage(error: &sqlx::Error) -> bool {
+    matches!(primary_code(error), Some(11 | 26))
+}
+
+/// Whether the database lacks a file that it would have to make (`SQLITE_READONLY`,
+/// `SQLITE_CANTOPEN`).
+pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
+    matches!(primary_code(error), Some(8 | 14))
+}
+
+/// The result code, whose upper bytes only tell more of it.
+fn primary_code(error: &sqlx::Error) -> Option<u32> {
+    let code = error.as_database_error()?.code()?;
+    code.parse::<u32>().ok().map(|code| code & 0xff)
 }
 
 impl From<Error> for Diagnostic {
@@ -45,6 +69,12 @@ impl From<Error> for Diagnostic {
             Error::Busy(_) => {
                 (Code::DataBusy, "stop it, talk to it with --server, or use another --data")
             }
+            Error::ReadOnly(_) => (
+                Code::DataReadOnly,
+                "make it writable, or copy it to where it is; a server that is stopped closes it",
+            ),
+            Error::Damaged(_) => (Code::DataDamaged, RESCUE),
+            Error::Database(error) if is_damage(error) => (Code::DataDamaged, RESCUE),
             _ => {
                 (Code::StoreFailed, "check that the disk is not full and the folder can be written")
             }

@@ -14,6 +14,7 @@ mod open;
 mod query;
 mod row;
 mod storage;
+mod write;
 
 pub use assemble::{Assembly, StoredRun};
 pub use commit::{Archived, Commit, Memo, ObjectChange, Part, Snapshot};

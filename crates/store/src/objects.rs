@@ -1,8 +1,7 @@
 //! Named objects that runs refer to.
 
-use sqlx::{Row, SqliteConnection};
+use sqlx::Row;
 
-use crate::commit::ObjectChange;
 use crate::error::Result;
 use crate::open::Store;
 
@@ -21,34 +20,6 @@ pub struct Object {
     pub created_ms: i64,
     /// What it holds.
     pub data: Vec<u8>,
-}
-
-pub(crate) async fn put(
-    to: &mut SqliteConnection,
-    changes: &[ObjectChange],
-    at_ms: i64,
-) -> Result<()> {
-    for change in changes {
-        let query = match &change.data {
-            Some(data) => sqlx::query(
-                "INSERT INTO objects (space, kind, name, version, created_ms, data)
-                 VALUES ($1, $2, $3, 1, $4, $5)
-                 ON CONFLICT (space, kind, name)
-                 DO UPDATE SET version = objects.version + 1, data = excluded.data",
-            )
-            .bind(&change.space)
-            .bind(&change.kind)
-            .bind(&change.name)
-            .bind(at_ms)
-            .bind(data),
-            None => sqlx::query("DELETE FROM objects WHERE space = $1 AND kind = $2 AND name = $3")
-                .bind(&change.space)
-                .bind(&change.kind)
-                .bind(&change.name),
-        };
-        query.execute(&mut *to).await?;
-    }
-    Ok(())
 }
 
 impl Store {

@@ -11,13 +11,17 @@ use sqlx::sqlite::{
 use sqlx::{Connection, Row, SqliteConnection};
 use tokio::sync::Mutex;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_read_only};
 
 /// Locked by the process that writes.
 const LOCK: &str = "server.lock";
 
 /// Connections for readers.
 const READERS: u32 = 4;
+
+/// Pages (of 4 KiB) in the write-ahead log before they are copied into the database, which takes
+/// two syncs more.
+const CHECKPOINT_PAGES: &str = "4000";
 
 /// An open data directory.
 #[derive(Debug)]
@@ -71,16 +75,29 @@ impl Store {
     /// Opens a data directory for reading, also while a server writes to it.
     ///
     /// # Errors
-    /// [`Error::Newer`], and an error when there is none.
+    /// [`Error::Newer`], [`Error::ReadOnly`] for a folder that cannot be written and was not closed,
+    /// and an error when there is none.
     pub async fn read(dir: &Path) -> Result<Store> {
-        let file = database(dir);
-        let mut connection =
-            SqliteConnection::connect_with(&options(&file).read_only(true)).await?;
-        check_format(&mut connection).await?;
-        let readers = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .connect_lazy_with(options(&file).read_only(true));
+        let how = match look(&options(&database(dir)).read_only(true)).await {
+            Err(Error::Database(refused)) if is_read_only(&refused) => {
+                let how = closed(dir)?;
+                look(&how).await?;
+                how
+            }
+            other => other.map(|()| options(&database(dir)).read_only(true))?,
+        };
+        let readers = SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(how);
         Ok(Store { readers, writer: None, dir: dir.to_owned(), _lock: None })
+    }
+
+    /// Moves what stands in the log beside the database into it, so that it can be read where
+    /// nothing can be written. Left to the next start where that fails.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        let Some(writer) = &self.writer else { return };
+        let mut writer = writer.lock().await;
+        let moved = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+        let _ = moved.execute(&mut writer.connection).await;
     }
 
     /// A connection for writing.
@@ -120,6 +137,25 @@ fn options(file: &Path) -> SqliteConnectOptions {
         .busy_timeout(Duration::from_secs(10))
         .foreign_keys(false)
         .pragma("cache_size", "-8192")
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+}
+
+/// Whether a database can be read.
+async fn look(how: &SqliteConnectOptions) -> Result<()> {
+    let mut connection = SqliteConnection::connect_with(how).await?;
+    check_format(&mut connection).await?;
+    connection.close().await?;
+    Ok(())
+}
+
+/// A database in a folder that cannot be written: without a log beside it nobody can change it.
+fn closed(dir: &Path) -> Result<SqliteConnectOptions> {
+    let log = dir.join("argosy.db-wal");
+    if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        return Err(Error::ReadOnly(dir.display().to_string()));
+    }
+    let how = SqliteConnectOptions::new().filename(database(dir));
+    Ok(how.read_only(true).immutable(true).pragma("cache_size", "-8192"))
 }
 
 fn lock(dir: &Path) -> Result<File> {

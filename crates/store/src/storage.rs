@@ -19,6 +19,8 @@ pub trait Storage: Send + Sync + 'static {
     /// Writes a commit and syncs it. A crash before this returns may have left all of the commit or
     /// nothing of it; a crash afterwards leaves all of it. After an error nothing of it is written.
     async fn commit(&self, commit: &Commit) -> Result<u64>;
+    /// Leaves everything in one file, for whoever reads it next. Nothing is lost without it.
+    async fn close(&self) {}
     /// Every live run: its snapshot and what was logged after it.
     async fn load(&self, now_ms: i64) -> Result<Loaded>;
     /// One run as it is now, live or archived.
@@ -39,6 +41,10 @@ pub trait Storage: Send + Sync + 'static {
 impl Storage for Store {
     async fn commit(&self, commit: &Commit) -> Result<u64> {
         Store::commit(self, commit).await
+    }
+
+    async fn close(&self) {
+        Store::close(self).await;
     }
 
     async fn load(&self, now_ms: i64) -> Result<Loaded> {

@@ -11,11 +11,30 @@ pub const DEFAULT_FUEL: u64 = 1_000_000;
 /// Bytes of text one [`Env`] may produce, intermediate results included.
 pub const MAX_OUTPUT_BYTES: u64 = 16 << 20;
 
-/// Levels of nesting of a value, and operators in a row of a source. JSON readers stop at 128.
+/// Levels of nesting of a value, and of members, pipes and the like in a row of a source. JSON
+/// readers stop at 128.
 pub const MAX_DEPTH: usize = 160;
 
 /// Levels of brackets, prefixes and tags in a source. A parser takes up to ten frames a level.
 pub const MAX_NESTING: usize = 64;
+
+/// Which of the bounds on nesting a source is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Bound {
+    /// [`MAX_NESTING`].
+    Depth,
+    /// [`MAX_DEPTH`].
+    Chain,
+}
+
+/// What a person reads of a source that nests too deep.
+pub(crate) fn too_deep(bound: Bound) -> String {
+    let (name, levels) = match bound {
+        Bound::Depth => ("expression-depth", MAX_NESTING),
+        Bound::Chain => ("expression-chain", MAX_DEPTH),
+    };
+    format!("nested deeper than the limit `{name}` of {levels} levels")
+}
 
 /// Members of one value on all levels, 16 bytes of text counting as one.
 pub(crate) const MAX_WEIGHT: usize = 2_000_000;

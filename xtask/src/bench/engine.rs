@@ -11,7 +11,8 @@ use argosy_model::run::Plan;
 use argosy_model::{AttemptId, Effect, RunId, RunPhase, RunSpec, Shutdown};
 use serde_json::{Value, json};
 
-use super::Row;
+use super::{Bench, Row};
+use crate::run::{cargo, output};
 
 /// Items, tasks, calls and dependents that one node may have.
 const MANY: usize = 100_000;
@@ -22,7 +23,20 @@ const REPEATS: usize = 3;
 
 const TURN: &str = "10 ms";
 
-pub(super) fn measure() -> Result<Vec<Row>, String> {
+/// Has a build with optimisation measure, which this one need not be.
+pub(super) fn measure(_: &Bench) -> Result<Vec<Row>, String> {
+    let mut command = cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
+    let lines = output(command.arg("bench-engine"))?;
+    let row = |line: &str| {
+        let mut cells = line.split('\t').map(str::to_owned);
+        let (what, ours, goal) = (cells.next()?, cells.next()?, cells.next()?);
+        Some(Row::plain(&what, ours, &goal))
+    };
+    Ok(lines.lines().filter_map(row).collect())
+}
+
+/// Measures in this build.
+pub(super) fn here() -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (what, graph, end) in [
         ("loop of 100,000", looped(MANY), RunPhase::Succeeded),

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::Task;
-use crate::run::{binary, cargo, expect, output, print};
+use crate::run::{binary, cargo, expect, print};
 
 /// One line of the table.
 struct Row {
@@ -65,28 +65,46 @@ impl Bench {
     }
 }
 
-/// Builds with optimisation, measures, and prints the table.
-pub(crate) fn bench() -> Task {
+/// A group of measurements.
+type Measure = fn(&Bench) -> Result<Vec<Row>, String>;
+
+/// The groups by name.
+const GROUPS: &[(&str, Measure)] = &[
+    ("engine", engine::measure),
+    ("processes", workflows::processes),
+    ("isolated", workflows::isolated),
+    ("chain", workflows::chain),
+    ("many", workflows::many),
+    ("submits", submits::measure),
+    ("server", server::measure),
+    ("waiting", server::waiting),
+    ("million", server::million),
+];
+
+/// Builds with optimisation, measures, and prints the table: of all groups, or of those named.
+pub(crate) fn bench(named: &[&str]) -> Task {
+    let known = |name: &&&str| !GROUPS.iter().any(|(group, _)| group == *name);
+    if let Some(unknown) = named.iter().find(known) {
+        let groups: Vec<&str> = GROUPS.iter().map(|(group, _)| *group).collect();
+        return Err(format!("{unknown} is none of {}", groups.join(", ")));
+    }
     expect(&mut cargo(&["build", "--release", "--package", "argosy"]))?;
     let bench = Bench { binary: binary("release"), dir: crate::run::target().join("bench") };
     let mut rows = Vec::new();
-    rows.extend(workflows::measure(&bench)?);
-    rows.extend(submits::measure(&bench)?);
-    rows.extend(server::measure(&bench)?);
-    // The engine is measured in a build with optimisation, which this one is not.
-    let mut engine = cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
-    let lines = output(engine.args(["bench", "engine"]))?;
-    print(&format!("{}{}", table(&rows), lines.lines().skip(2).collect::<Vec<_>>().join("\n")));
+    for (group, measure) in GROUPS {
+        if named.is_empty() || named.contains(group) {
+            rows.extend(measure(&bench)?);
+        }
+    }
+    print(&table(&rows));
     Ok(())
 }
 
-/// Measures the engine alone, and prints the table.
+/// The group `engine`, in the build that this is: `xtask` calls itself in one with optimisation.
 pub(crate) fn engine() -> Task {
-    if cfg!(debug_assertions) {
-        let mut engine = cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
-        return expect(engine.args(["bench", "engine"]));
+    for Row { what, ours, goal, .. } in engine::here()? {
+        print(&format!("{what}\t{ours}\t{goal}"));
     }
-    print(&table(&engine::measure()?));
     Ok(())
 }
 

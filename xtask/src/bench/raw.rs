@@ -67,3 +67,12 @@ pub(super) fn sync(dir: &Path) -> Result<Duration, String> {
     }
     Ok(began.elapsed() / TIMES)
 }
+
+/// `count` times `/bin/true` in namespaces of its own, two alive at once.
+pub(super) fn isolated(count: usize, dir: &Path) -> Result<Cost, String> {
+    let tmp = dir.join("tmp");
+    std::fs::create_dir_all(&tmp).map_err(|error| error.to_string())?;
+    let (began, cpu) = (Instant::now(), cpu_of("self"));
+    argosy_spawn::bare_loop(count, &tmp).map_err(|error| error.to_string())?;
+    Ok(Cost { wall: began.elapsed(), cpu: cpu_of("self") - cpu })
+}

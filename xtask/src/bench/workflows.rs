@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::raw::{self, Cost};
 use super::{Bench, Row, write};
@@ -23,7 +23,7 @@ spec:
 "#;
 
 /// A chain of steps, each after the one before.
-fn chain(count: usize) -> String {
+fn steps(count: usize) -> String {
     let calls: String =
         (0..count).map(|at| format!("        - - {{name: s{at}, template: leaf}}\n")).collect();
     FAN_OUT.lines().filter(|line| !line.contains("- - {name")).fold(
@@ -39,35 +39,47 @@ fn chain(count: usize) -> String {
     )
 }
 
-pub(super) fn measure(bench: &Bench) -> Result<Vec<Row>, String> {
-    let mut rows = Vec::new();
-    for (isolation, goal) in
-        [("none", "wall 1.5, CPU 2.0"), ("private-tmp", "1.5 and 2.0 of a loop with namespaces")]
-    {
-        let raw = raw::spawns(1_000)?;
-        let ours = run(bench, isolation, &FAN_OUT.replace("COUNT", "1000"))?;
-        let ms = |cost: std::time::Duration| cost.as_secs_f64();
-        rows.push(Row::ratio(
-            &format!("1,000 processes and a join, {isolation}: wall"),
-            "s",
-            ms(ours.wall),
-            ms(raw.wall),
-            goal,
-        ));
-        rows.push(Row::ratio(
-            &format!("1,000 processes and a join, {isolation}: CPU"),
-            "s",
-            ms(ours.cpu),
-            ms(raw.cpu),
-            goal,
-        ));
-    }
+/// 1,000 processes and a join, as they are.
+pub(super) fn processes(bench: &Bench) -> Result<Vec<Row>, String> {
+    let raw = raw::spawns(1_000)?;
+    let ours = run(bench, "none", &FAN_OUT.replace("COUNT", "1000"))?;
+    Ok(beside("1,000 processes and a join", ours, raw))
+}
+
+/// The same, each with namespaces of its own.
+pub(super) fn isolated(bench: &Bench) -> Result<Vec<Row>, String> {
+    std::fs::create_dir_all(&bench.dir).map_err(|error| error.to_string())?;
+    let raw = raw::isolated(1_000, &bench.dir)?;
+    let ours = run(bench, "private-tmp", &FAN_OUT.replace("COUNT", "1000"))?;
+    Ok(beside("1,000 processes with a private /tmp", ours, raw))
+}
+
+fn beside(what: &str, ours: Cost, raw: Cost) -> Vec<Row> {
+    let row = |name: &str, ours: Duration, raw: Duration, goal| {
+        let what = format!("{what}: {name}");
+        Row::ratio(&what, "s", ours.as_secs_f64(), raw.as_secs_f64(), goal)
+    };
+    vec![row("wall", ours.wall, raw.wall, "1.5"), row("CPU", ours.cpu, raw.cpu, "2.0")]
+}
+
+/// A hundred times as many processes: what each costs must not rise.
+pub(super) fn many(bench: &Bench) -> Result<Vec<Row>, String> {
+    let few = run(bench, "none", &FAN_OUT.replace("COUNT", "1000"))?;
+    let many = run(bench, "none", &FAN_OUT.replace("COUNT", "100000"))?;
+    let row = |name: &str, many: Duration, few: Duration| {
+        let what = format!("100,000 processes, each beside each of 1,000: {name}");
+        Row::ratio(&what, "ms", many.as_secs_f64() / 100.0, few.as_secs_f64(), "1.2")
+    };
+    Ok(vec![row("wall", many.wall, few.wall), row("CPU", many.cpu, few.cpu)])
+}
+
+/// Steps one after the other, and one alone.
+pub(super) fn chain(bench: &Bench) -> Result<Vec<Row>, String> {
     let sync = raw::sync(&bench.dir)?.as_secs_f64() * 1e3;
     let raw = raw::chain(100)?.wall.as_secs_f64() * 10.0;
-    let ours = run(bench, "none", &chain(100))?.wall.as_secs_f64() * 10.0;
+    let ours = run(bench, "none", &steps(100))?.wall.as_secs_f64() * 10.0;
     let goal = format!("{:.3} ms (raw + 1.5 syncs of {sync:.3} + 0.5)", raw + 1.5 * sync + 0.5);
-    rows.push(Row::ratio("chain of 100: a step", "ms", ours, raw, &goal));
-    Ok(rows)
+    Ok(vec![Row::ratio("chain of 100: a step", "ms", ours, raw, &goal)])
 }
 
 /// Runs a manifest in a process of its own.
@@ -77,7 +89,7 @@ fn run(bench: &Bench, isolation: &str, manifest: &str) -> Result<Cost, String> {
     write(&file, manifest)?;
     // A first run starts the spawner, which is no part of what is measured.
     let warm = bench.dir.join("warm.yaml");
-    write(&warm, &chain(1))?;
+    write(&warm, &steps(1))?;
     go(bench, &data, isolation, &warm)?;
     let spawner = spawner(&data)?;
     let (began, own, theirs) = (Instant::now(), raw::cpu_of("self"), raw::cpu_of(&spawner));

@@ -2,8 +2,8 @@
 
 mod check;
 mod expect;
+mod how;
 
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::run::{argosy, binary, cargo, expect as succeed, print, say};
+use crate::run::{print, say};
 use crate::{Task, docs, root};
 use check::Seen;
 use expect::Expected;
+use how::How;
 
 /// Runs at the same time.
 const WORKERS: usize = 4;
@@ -36,17 +37,27 @@ enum Outcome {
     Left(&'static str),
 }
 
-/// `corpus argo [--write] [FILTER]`
+/// `corpus argo [--write] [--nobody] [--mutant] [FILTER]`
 pub(crate) fn argo(args: &[&str]) -> Task {
-    let write = args.contains(&"--write");
+    let given = |option: &str| args.contains(&option);
     let filter = args.iter().find(|arg| !arg.starts_with("--"));
     let folder = folder()?;
     let all = expect::read(&root().join("xtask/corpus/argo.toml"))?;
     let wanted: Vec<&Expected> =
         all.iter().filter(|file| filter.is_none_or(|part| file.path.contains(part))).collect();
-    succeed(&mut cargo(&["build", "--package", "argosy"]))?;
-    let outcomes = run_all(&wanted, &folder);
-    report(&wanted, &outcomes, write)
+    let how = How::new(given("--nobody"), given("--mutant"))?;
+    let outcomes = run_all(&wanted, &folder, &how);
+    let reported = report(&wanted, &outcomes, given("--write"));
+    if !how.mutant {
+        return reported;
+    }
+    match reported {
+        Err(_) => {
+            say("outputs were exchanged, and that was noticed");
+            Ok(())
+        }
+        Ok(()) => Err("outputs were exchanged, and nobody noticed".to_owned()),
+    }
 }
 
 /// Where the corpus is: beside the checkout, or where `ARGOSY_CORPUS` says.
@@ -57,7 +68,7 @@ fn folder() -> Result<PathBuf, String> {
     if folder.is_dir() { Ok(folder) } else { Err(format!("no corpus at {}", folder.display())) }
 }
 
-fn run_all(files: &[&Expected], folder: &Path) -> Vec<Outcome> {
+fn run_all(files: &[&Expected], folder: &Path, how: &How) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let outcomes: Vec<Mutex<Option<Outcome>>> = files.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -67,7 +78,7 @@ fn run_all(files: &[&Expected], folder: &Path) -> Vec<Outcome> {
                 loop {
                     let at = next.fetch_add(1, Ordering::SeqCst);
                     let Some(file) = files.get(at) else { return };
-                    let outcome = run_one(file, folder, worker);
+                    let outcome = run_one(file, folder, how, worker);
                     if let Ok(mut slot) = outcomes[at].lock() {
                         *slot = Some(outcome);
                     }
@@ -79,7 +90,7 @@ fn run_all(files: &[&Expected], folder: &Path) -> Vec<Outcome> {
     taken.map(|outcome| outcome.unwrap_or(Outcome::Left("its worker died"))).collect()
 }
 
-fn run_one(file: &Expected, folder: &Path, worker: usize) -> Outcome {
+fn run_one(file: &Expected, folder: &Path, how: &How, worker: usize) -> Outcome {
     if file.phase == "none" {
         return Outcome::Left("no Workflow in it");
     }
@@ -89,10 +100,7 @@ fn run_one(file: &Expected, folder: &Path, worker: usize) -> Outcome {
     if file.slow > PATIENCE.as_secs_f64() {
         return Outcome::Left("takes longer than the limit of the corpus run");
     }
-    let data = crate::run::target().join(format!("corpus/{worker}"));
-    // A folder that is not there needs no removing.
-    let _ = std::fs::remove_dir_all(&data);
-    match seen(file, folder, &data) {
+    match seen(file, folder, how, worker) {
         Ok(Ok(seen)) => match check::check(file, &seen) {
             Ok(()) => Outcome::Passed,
             Err(why) => Outcome::Failed(why),
@@ -103,11 +111,19 @@ fn run_one(file: &Expected, folder: &Path, worker: usize) -> Outcome {
 }
 
 /// Runs a file and looks at all that is left of it; or the code with which it was refused.
-fn seen(file: &Expected, folder: &Path, data: &Path) -> Result<Result<Seen, String>, String> {
-    let binary = binary("debug");
-    let mut run = argosy(&binary, data, &["-o", "json", "run"].map(OsStr::new));
-    run.args(file.own.iter().map(|name| root().join("xtask/corpus").join(name)));
-    run.args(file.needs.iter().map(|path| folder.join(path))).arg(folder.join(&file.path));
+fn seen(
+    file: &Expected,
+    folder: &Path,
+    how: &How,
+    worker: usize,
+) -> Result<Result<Seen, String>, String> {
+    let data = how.data(worker);
+    let mut run = how.argosy(&data, PATIENCE.as_secs(), &["-o", "json", "run"]);
+    let own = file.own.iter().map(|name| root().join("xtask/corpus").join(name));
+    let needs = file.needs.iter().map(|path| folder.join(path));
+    for (at, path) in own.chain(needs).chain([folder.join(&file.path)]).enumerate() {
+        run.arg(how.lend(&path, &format!("{worker}-{at}.yaml"))?);
+    }
     run.args(&file.args);
     let output = limited(&mut run)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -119,17 +135,15 @@ fn seen(file: &Expected, folder: &Path, data: &Path) -> Result<Result<Seen, Stri
     let mut runs = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
     let Some(Ok(workflow)) = runs.next() else { return Err(format!("no run: {told}")) };
     let name = workflow["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let mut logs = argosy(&binary, data, &["-o", "json", "logs"].map(OsStr::new));
-    let output = limited(logs.arg(&name))?;
+    let mut logs = how.argosy(&data, PATIENCE.as_secs(), &["-o", "json", "logs", &name]);
+    let output = limited(&mut logs)?;
     let logs = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(Ok(Seen::new(workflow, &logs)))
 }
 
-/// The output of a command that may not take for ever.
+/// The output of a command that `timeout` ends.
 fn limited(command: &mut std::process::Command) -> Result<std::process::Output, String> {
-    let mut timed = std::process::Command::new("timeout");
-    timed.arg(PATIENCE.as_secs().to_string()).arg(command.get_program()).args(command.get_args());
-    let output = timed.output().map_err(|error| error.to_string())?;
+    let output = command.output().map_err(|error| error.to_string())?;
     match output.status.code() {
         Some(124) => Err(format!("not over after {} s", PATIENCE.as_secs())),
         _ => Ok(output),

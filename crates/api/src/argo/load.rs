@@ -5,9 +5,9 @@ use std::sync::Arc;
 use argosy_model::{Code, Diagnostic};
 use serde_json::Value as Json;
 
-use super::schema;
 use super::sink::Sink;
 use super::yaml::{self, Node};
+use super::{metadata, schema};
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,7 @@ pub fn load(file: &str, text: &str) -> Result<Loaded, Vec<Diagnostic>> {
     for tree in documents {
         if let Some(kind) = kind_of(&tree, &mut sink) {
             schema::check(kind.schema(), &tree, "", &mut sink);
+            metadata::check(kind, &tree, &mut sink);
             objects.push(object(kind, &file, tree));
         }
     }

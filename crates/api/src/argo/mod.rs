@@ -7,6 +7,7 @@
 mod library;
 mod lint;
 mod load;
+mod metadata;
 mod resolve;
 pub mod schema;
 mod sink;
@@ -16,4 +17,6 @@ pub mod yaml;
 pub use library::{Library, Shelf};
 pub use lint::lint;
 pub use load::{Kind, Loaded, Object, load};
+pub use metadata::check_space;
+pub(crate) use resolve::names;
 pub use resolve::{SubmitOptions, to_run};

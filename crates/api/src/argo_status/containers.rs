@@ -15,7 +15,7 @@ pub(super) struct Pod<'a> {
     pub(super) run: &'a str,
     /// The full name of the pod's node.
     pub(super) name: &'a str,
-    /// Fields that its members have as well: template and boundary.
+    /// Fields that its members have as well: those of the template.
     pub(super) node: &'a Map<String, Value>,
     /// Its attempt, if there is one yet.
     pub(super) attempt: Option<&'a Attempt>,
@@ -49,7 +49,8 @@ impl Pod<'_> {
         node.insert("name".into(), json!(format!("{}.{name}", self.name)));
         node.insert("displayName".into(), json!(name));
         node.insert("type".into(), json!("Container"));
-        for field in ["templateName", "templateRef", "templateScope", "boundaryID"] {
+        node.insert("boundaryID".into(), json!(argosy_engine::names::node_id(self.run, self.name)));
+        for field in ["templateName", "templateRef", "templateScope"] {
             if let Some(value) = self.node.get(field) {
                 node.insert(field.into(), value.clone());
             }

@@ -1,7 +1,7 @@
 //! `status.nodes`: every step as a node, with the tries of a process as nodes of their own where
 //! its template has a retry strategy.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use argosy_engine::depends::Depends;
 use argosy_engine::{Run, names};
@@ -14,7 +14,7 @@ use super::{locks, outputs, time};
 /// All nodes by id.
 #[must_use]
 pub fn nodes(run: &Run) -> Value {
-    let all = Nodes { run, dependents: dependents(run) };
+    let all = Nodes { run, dependents: dependents(run), groups: groups(run) };
     let mut map = Map::new();
     for key in (0u32..).map(StepKey).take(run.steps.len()) {
         all.add(key, &mut map);
@@ -26,6 +26,17 @@ struct Nodes<'a> {
     run: &'a Run,
     /// For each DAG step, which of its tasks name a task.
     dependents: HashMap<StepKey, HashMap<String, Vec<StepKey>>>,
+    /// The groups of each steps step, by their numbers.
+    groups: HashMap<(StepKey, u32), StepKey>,
+}
+
+fn groups(run: &Run) -> HashMap<(StepKey, u32), StepKey> {
+    let steps = (0u32..).map(StepKey).zip(&run.steps);
+    let group = |(key, step): (StepKey, &Step)| match step.role {
+        Role::Group(number) => Some(((step.parent, number), key)),
+        _ => None,
+    };
+    steps.filter_map(group).collect()
 }
 
 fn dependents(run: &Run) -> HashMap<StepKey, HashMap<String, Vec<StepKey>>> {
@@ -222,14 +233,9 @@ impl Nodes<'_> {
             _ => own.collect(),
         };
         children.extend(self.followers(key, step));
-        let mut ids: Vec<String> = Vec::new();
-        for child in children {
-            let id = self.id(child);
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        ids
+        let mut seen = HashSet::with_capacity(children.len());
+        children.retain(|child| seen.insert(*child));
+        children.into_iter().map(|child| self.id(child)).collect()
     }
 
     fn shown_below(&self, key: StepKey) -> Vec<StepKey> {
@@ -253,11 +259,8 @@ impl Nodes<'_> {
         let Some(around) = self.run.step(parent) else { return Vec::new() };
         match (around.kind, around.role) {
             (Kind::Group, Role::Group(number)) => {
-                let next = Role::Group(number + 1);
-                let groups = self.run.children(around.parent).iter().copied();
-                groups
-                    .filter(|group| self.run.step(*group).is_some_and(|g| g.role == next))
-                    .collect()
+                let next = (around.parent, number.saturating_add(1));
+                self.groups.get(&next).copied().into_iter().collect()
             }
             (Kind::Dag, _) => self.dependents(parent, key),
             _ => Vec::new(),

@@ -3,7 +3,7 @@
 
 use argosy_model::{Code, Diagnostic};
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ fn status(code: Code) -> (StatusCode, u8) {
         Code::AlreadyExists => (StatusCode::CONFLICT, 6),
         Code::NotInState => (StatusCode::BAD_REQUEST, 9),
         Code::Unsupported => (StatusCode::NOT_IMPLEMENTED, 12),
-        Code::Unreachable | Code::StoreFailed | Code::DataBusy => {
+        Code::Unreachable | Code::StoreFailed | Code::DataBusy | Code::DataDamaged => {
             (StatusCode::SERVICE_UNAVAILABLE, 14)
         }
         _ => (StatusCode::BAD_REQUEST, 3),
@@ -45,12 +45,37 @@ fn status(code: Code) -> (StatusCode, u8) {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let first = self.0.first().map_or(Code::BadRequest, |diagnostic| diagnostic.code);
-        let (http, grpc) = status(first);
+        let (http, _) = status(self.code());
+        self.with_status(http)
+    }
+}
+
+impl Refusal {
+    fn code(&self) -> Code {
+        self.0.first().map_or(Code::BadRequest, |diagnostic| diagnostic.code)
+    }
+
+    /// The answer, with another status than the one that its code has.
+    pub(super) fn with_status(self, http: StatusCode) -> Response {
+        let (_, grpc) = status(self.code());
         let message: Vec<String> = self.0.iter().map(Diagnostic::line).collect();
         let body = json!({"code": grpc, "message": message.join("\n"), "diagnostics": self.0});
         (http, Json(body)).into_response()
     }
+}
+
+/// A path that is none of ours.
+pub(super) async fn no_such_path(uri: Uri) -> Refusal {
+    let what = format!("there is nothing at {:?}", uri.path());
+    Diagnostic::new(Code::NotFound, what)
+        .help("the paths are those of an Argo server, see docs/cli.md for what else there is")
+        .into()
+}
+
+/// A path of ours, with a method that it does not have.
+pub(super) async fn no_such_method(method: Method, uri: Uri) -> Response {
+    let what = format!("{:?} cannot be asked for with {method}", uri.path());
+    bad_request(what).with_status(StatusCode::METHOD_NOT_ALLOWED)
 }
 
 /// The answer of a handler.

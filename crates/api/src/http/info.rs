@@ -6,11 +6,15 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
+use super::error::Answer;
 use super::{Asked, Door};
 
-/// `GET /healthz`
-pub(super) async fn health() -> &'static str {
-    "ok\n"
+/// `GET /healthz`: whether runs can be accepted.
+pub(super) async fn health(State(door): State<Door>) -> Answer<&'static str> {
+    match door.service.trouble() {
+        None => Ok("ok\n"),
+        Some(trouble) => Err(trouble.into()),
+    }
 }
 
 /// `GET /api/v1/version`

@@ -1,12 +1,34 @@
 //! Stored objects: as the loader's library, and as what is put into the store.
 
+use std::collections::HashMap;
+
 use argosy_model::{Code, Diagnostic};
 use argosy_store::ObjectChange;
 use serde_json::Value;
 
-use super::Door;
 use super::error::Answer;
-use crate::argo::{Kind, Object, Shelf, load};
+use super::{Door, query};
+use crate::argo::{Kind, Object, Shelf, check_space, load};
+
+/// The space that the objects of a request go to.
+pub(super) struct Destination<'s> {
+    space: &'s str,
+    /// Whether it only holds for objects that name none.
+    is_default: bool,
+}
+
+impl<'s> Destination<'s> {
+    /// The space of the path, which holds unless the query says otherwise.
+    pub(super) fn of(space: &'s str, query: &HashMap<String, String>) -> Answer<Destination<'s>> {
+        check_space(space)?;
+        Ok(Destination { space, is_default: query::flag(query, "argosy.spaceIsDefault") })
+    }
+
+    /// The space that an object goes to.
+    pub(super) fn space_of<'o>(&'o self, object: &'o Object) -> Answer<&'o str> {
+        Ok(object.space_in(self.space, self.is_default)?)
+    }
+}
 
 /// Kinds that are stored, with whether they belong to a space.
 const STORED: [(Kind, bool); 4] = [
@@ -38,14 +60,13 @@ pub(super) async fn shelf(door: &Door, space: &str) -> Answer<Shelf> {
 /// The objects of a stored document.
 pub(super) fn parse(name: &str, data: &[u8]) -> Answer<Vec<Object>> {
     let text = std::str::from_utf8(data).map_err(|_| {
-        Diagnostic::new(Code::StoreFailed, format!("the stored object {name:?} is damaged"))
+        Diagnostic::new(Code::DataDamaged, format!("the stored object {name:?} is damaged"))
     })?;
     Ok(load(name, text)?.objects)
 }
 
 /// The change that stores an object.
-pub(super) fn change(space: &str, object: &Object) -> ObjectChange {
-    let space = if object.namespace.is_empty() { space } else { &object.namespace };
+fn change(space: &str, object: &Object) -> ObjectChange {
     ObjectChange {
         space: home(object.kind, space),
         kind: object.kind.as_str().to_owned(),
@@ -55,9 +76,14 @@ pub(super) fn change(space: &str, object: &Object) -> ObjectChange {
 }
 
 /// Stores the objects of a list that are no runs; their `kind/name`.
-pub(super) async fn store(door: &Door, space: &str, objects: &[Object]) -> Answer<Vec<String>> {
+pub(super) async fn store(
+    door: &Door,
+    to: &Destination<'_>,
+    objects: &[Object],
+) -> Answer<Vec<String>> {
     let stored = objects.iter().filter(|object| object.kind != Kind::Workflow);
-    let changes: Vec<ObjectChange> = stored.map(|object| change(space, object)).collect();
+    let changes = stored.map(|object| Ok(change(to.space_of(object)?, object)));
+    let changes: Vec<ObjectChange> = changes.collect::<Answer<_>>()?;
     if let Some(nameless) = changes.iter().find(|change| change.name.is_empty()) {
         let what = format!("a {} needs metadata.name to be stored", nameless.kind);
         return Err(Diagnostic::new(Code::MissingField, what).into());
@@ -72,7 +98,7 @@ pub(super) async fn store(door: &Door, space: &str, objects: &[Object]) -> Answe
 /// Stores every object of a text; refuses one with a run in it.
 pub(super) async fn store_all(
     door: &Door,
-    space: &str,
+    to: &Destination<'_>,
     file: &str,
     text: &str,
 ) -> Answer<Vec<String>> {
@@ -81,7 +107,7 @@ pub(super) async fn store_all(
         let what = "a Workflow is submitted, not stored";
         return Err(Diagnostic::new(Code::BadRequest, what).help("use `argosy submit`").into());
     }
-    store(door, space, &objects).await
+    store(door, to, &objects).await
 }
 
 /// The texts of a stored configuration map or secret.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use argosy_engine::{Run, names};
 use argosy_exec::logs::{self, Log};
 use argosy_model::{AttemptId, RunId};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use futures::{Stream, stream};
@@ -17,6 +17,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::error::{Answer, bad_request};
+use super::extract::Path;
 use super::query::{self, Query};
 use super::{Door, watch, workflows};
 use crate::ports::RunView;

@@ -5,7 +5,9 @@
 //! Every handler gets a [`Caller`] from one middleware.
 
 mod error;
+mod extract;
 mod info;
+mod labels;
 mod library;
 mod logs;
 mod native;
@@ -98,6 +100,8 @@ pub fn router(door: Door) -> Router {
         .route("/argosy/v1/spaces/{space}/runs/{name}/steps", get(native::steps))
         .route("/healthz", get(info::health))
         .route("/metrics", get(info::metrics))
+        .fallback(error::no_such_path)
+        .method_not_allowed_fallback(error::no_such_method)
         .layer(DefaultBodyLimit::max(
             usize::try_from(limits::MANIFEST_BYTES.max).unwrap_or(usize::MAX),
         ))

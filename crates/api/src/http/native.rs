@@ -4,10 +4,11 @@ use argosy_engine::names;
 use argosy_model::attempt::Attempt;
 use argosy_model::{AttemptId, AttemptPhase, Kind, Phase, RunId, Step, StepKey};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::error::{Answer, not_found};
+use super::extract::{Path, Text};
 use super::query::{self, Query};
 use super::{Asked, Door, library, select};
 
@@ -18,10 +19,11 @@ pub(super) async fn apply(
     Path(space): Path<String>,
     query: Query,
     _caller: Asked,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
     let file = query::value(&query, "file").unwrap_or("-");
-    let stored = library::store_all(&door, &space, file, &body).await?;
+    let asked = library::Destination::of(&space, &query)?;
+    let stored = library::store_all(&door, &asked, file, &body).await?;
     Ok(Json(json!({"stored": stored})))
 }
 

@@ -1,11 +1,14 @@
 //! Stored templates (argo-workflows `pkg/apiclient/{workflowtemplate,clusterworkflowtemplate}`).
 
+use std::collections::HashMap;
+
 use argosy_store::ObjectChange;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::error::{Answer, bad_request, not_found};
+use super::extract::{Path, Text};
 use super::{Door, library, workflows};
 use crate::argo::Kind;
 
@@ -61,7 +64,9 @@ async fn put(
         }
         None => {}
     }
-    library::store(door, space, std::slice::from_ref(&object)).await?;
+    let anywhere = if kind == CLUSTER { "default" } else { space };
+    let asked = library::Destination::of(anywhere, &HashMap::new())?;
+    library::store(door, &asked, std::slice::from_ref(&object)).await?;
     Ok(Json(one(door, kind, space, &object.name).await?))
 }
 
@@ -87,7 +92,7 @@ pub(super) async fn list(
 pub(super) async fn create(
     State(door): State<Door>,
     Path(space): Path<String>,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
     put(&door, OWN, &space, None, &body).await
 }
@@ -102,7 +107,7 @@ pub(super) async fn get(
 pub(super) async fn update(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
     put(&door, OWN, &space, Some(&name), &body).await
 }
@@ -132,7 +137,7 @@ pub(super) async fn get_cluster(
 pub(super) async fn update_cluster(
     State(door): State<Door>,
     Path(name): Path<String>,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
     put(&door, CLUSTER, "", Some(&name), &body).await
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use argosy_engine::Run;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, stream};
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::Door;
 use super::error::{Answer, bad_request, not_found};
+use super::extract::Path;
 use super::query::{self, Query};
 use crate::argo_status::{outline, workflow};
 use crate::ports::RunView;

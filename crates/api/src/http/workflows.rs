@@ -7,15 +7,17 @@ use argosy_engine::{Input, Supplied};
 use argosy_model::{Code, Diagnostic, RunSpec, Shutdown};
 use argosy_store::{ListFilter, RunRow};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use serde_json::{Value, json};
 
 use super::error::{Answer, bad_request, not_found};
+use super::extract::{Path, Text};
+use super::labels::Selector;
 use super::query::{self, Query};
 use super::{Asked, Door, library, select};
 use crate::argo::{Kind, Object, SubmitOptions, load, to_run};
-use crate::argo_status::workflow;
+use crate::argo_status::{outline, workflow};
 use crate::ports::RunView;
 
 /// Runs that one list shows at most.
@@ -120,15 +122,16 @@ pub(super) async fn create(
     query: Query,
     headers: HeaderMap,
     caller: Asked,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
     if is_yaml(&headers) {
         return create_file(&door, &space, &query, &caller, &body).await.map(Json);
     }
+    let asked = library::Destination::of(&space, &query)?;
     let body = json_body(&body)?;
     let object = one_object(&body["workflow"], "workflow")?;
     let dry_run = body["serverDryRun"] == true || body["createOptions"]["dryRun"].is_array();
-    let options = options(&space, &Value::Null)?;
+    let options = options(asked.space_of(&object)?, &Value::Null)?;
     accept(&door, &caller, &object, options, dry_run).await.map(Json)
 }
 
@@ -143,18 +146,27 @@ async fn create_file(
     let given = query::value(query, "options").map(json_body).transpose()?.unwrap_or_default();
     let dry_run = query::flag(query, "dryRun");
     let loaded = load(file, text)?;
+    let asked = library::Destination::of(space, query)?;
+    let runs = loaded.objects.iter().filter(|object| object.kind == Kind::Workflow);
+    // Looked at before anything is stored.
+    let runs = runs.map(|object| Ok((object, options(asked.space_of(object)?, &given)?)));
+    let runs: Vec<_> = runs.collect::<Answer<_>>()?;
     let stored =
-        if dry_run { Vec::new() } else { library::store(door, space, &loaded.objects).await? };
+        if dry_run { Vec::new() } else { library::store(door, &asked, &loaded.objects).await? };
     let mut items = Vec::new();
-    for object in loaded.objects.iter().filter(|object| object.kind == Kind::Workflow) {
-        items.push(accept(door, caller, object, options(space, &given)?, dry_run).await?);
+    for (object, options) in runs {
+        items.push(accept(door, caller, object, options, dry_run).await?);
     }
     Ok(json!({"items": items, "stored": stored, "warnings": loaded.warnings}))
 }
 
 pub(super) fn json_body(text: &str) -> Answer<Value> {
-    serde_json::from_str(text)
-        .map_err(|error| bad_request(format!("the body is not JSON: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        if error.to_string().contains("recursion limit") {
+            return Diagnostic::new(Code::TooLarge, crate::argo::yaml::too_deep()).into();
+        }
+        bad_request(format!("the body is not JSON: {error}"))
+    })
 }
 
 /// The one object that a part of a JSON body is.
@@ -183,8 +195,9 @@ pub(super) async fn submit(
     State(door): State<Door>,
     Path(space): Path<String>,
     caller: Asked,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
+    library::Destination::of(&space, &HashMap::new())?;
     let body = json_body(&body)?;
     let name = body["resourceName"].as_str().unwrap_or_default();
     let kind = match body["resourceKind"].as_str().unwrap_or_default().to_lowercase().as_str() {
@@ -214,19 +227,15 @@ pub(super) async fn lint(
     Path(space): Path<String>,
     query: Query,
     headers: HeaderMap,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
-    let mut options = options(&space, &Value::Null)?;
-    options.lint = true;
-    // A name that is drawn at submit is checked with any five letters.
-    options.suffix = "00000".to_owned();
-    let mut shelf = library::shelf(&door, &space).await?;
+    let asked = library::Destination::of(&space, &query)?;
     if is_yaml(&headers) {
         let loaded = load(query::value(&query, "file").unwrap_or("-"), &body)?;
-        loaded.objects.iter().cloned().for_each(|object| shelf.add(object));
         let mut errors = Vec::new();
         for object in loaded.objects.iter().filter(|object| is_runnable(object.kind)) {
-            errors.extend(to_run(object, &options, &shelf).err().unwrap_or_default());
+            let checked = check(&door, &asked, object, &loaded.objects).await;
+            errors.extend(checked.err().map(|refusal| refusal.0).unwrap_or_default());
         }
         return match errors.is_empty() {
             true => Ok(Json(json!({"warnings": loaded.warnings}))),
@@ -235,8 +244,26 @@ pub(super) async fn lint(
     }
     let body = json_body(&body)?;
     let object = one_object(&body["workflow"], "workflow")?;
-    to_run(&object, &options, &shelf)?;
+    check(&door, &asked, &object, &[]).await?;
     Ok(Json(object.json))
+}
+
+/// Checks one object, beside others of its file.
+async fn check(
+    door: &Door,
+    asked: &library::Destination<'_>,
+    object: &Object,
+    others: &[Object],
+) -> Answer<()> {
+    let space = asked.space_of(object)?;
+    let mut shelf = library::shelf(door, space).await?;
+    others.iter().cloned().for_each(|object| shelf.add(object));
+    let mut options = options(space, &Value::Null)?;
+    options.lint = true;
+    // A name that is drawn at submit is checked with any five letters.
+    options.suffix = "00000".to_owned();
+    to_run(object, &options, &shelf)?;
+    Ok(())
 }
 
 fn is_runnable(kind: Kind) -> bool {
@@ -254,6 +281,7 @@ pub(super) async fn list(
     let limit: u32 = limit.filter(|limit| *limit > 0).unwrap_or(MAX_LIST).min(MAX_LIST);
     let fields = query::value(&query, "listOptions.fieldSelector").unwrap_or_default();
     let labels = query::value(&query, "listOptions.labelSelector").unwrap_or_default();
+    let labels = Selector::parse(labels)?;
     let before = query::value(&query, "listOptions.continue").map(str::parse).transpose();
     let before = before.map_err(|_| bad_request("listOptions.continue is not from here"))?;
     let filter = ListFilter {
@@ -270,7 +298,7 @@ pub(super) async fn list(
     let full = u32::try_from(rows.len()).is_ok_and(|count| count == limit);
     let next = rows.last().filter(|_| full).map(|row| row.id.0.to_string());
     let mut items = Vec::new();
-    for row in rows.iter().filter(|row| query::labels_match(labels, &row.labels, row.phase)) {
+    for row in rows.iter().filter(|row| labels.matches(&row.labels, row.phase)) {
         items.push(summary(row));
     }
     Ok(Json(json!({
@@ -327,7 +355,7 @@ pub(super) async fn verb(
     State(door): State<Door>,
     Path((space, name, verb)): Path<(String, String, String)>,
     caller: Asked,
-    body: String,
+    Text(body): Text,
 ) -> Answer<Json<Value>> {
     let body = if body.trim().is_empty() { Value::Null } else { json_body(&body)? };
     let row = row(&door, &space, &name).await?;

@@ -443,3 +443,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn locks_and_caches_see_what_is_there_before_a_template_begins() {
+    let with = |run: &str, template: &str| {
+        let text = format!(
+            "kind: Workflow\nmetadata: {{name: wf}}\nspec:\n  entrypoint: main\n{run}  templates:\n  \
+             - name: main\n    inputs: {{parameters: [{{name: p, default: d}}]}}\n    \
+             outputs: {{parameters: [{{name: o, valueFrom: {{path: /tmp/o}}}}]}}\n{template}    \
+             container: {{image: busybox, command: [echo]}}\n"
+        );
+        refusals(&text)
+    };
+    let lock = |name: &str| format!("    synchronization: {{mutexes: [{{name: \"{name}\"}}]}}\n");
+    let memo =
+        |key: &str| format!("    memoize: {{key: \"{key}\", cache: {{configMap: {{name: c}}}}}}\n");
+    let run = |name: &str| format!("  synchronization: {{mutexes: [{{name: \"{name}\"}}]}}\n");
+    for known in ["x", "{{inputs.parameters.p}}", "{{workflow.name}}", "{{pod.name}}"] {
+        assert_eq!(with("", &lock(known)), [""; 0], "{known}");
+        assert_eq!(with("", &memo(known)), [""; 0], "{known}");
+    }
+    for unknown in
+        ["{{inputs.parameters.q}}", "{{outputs.parameters.o}}", "{{retries}}", "{{item}}"]
+    {
+        assert_eq!(with("", &lock(unknown)), ["E0204 9:40"], "{unknown}");
+        assert_eq!(with("", &memo(unknown)), ["E0204 9:20"], "{unknown}");
+    }
+    assert_eq!(with(&run("{{workflow.name}}"), ""), [""; 0]);
+    assert_eq!(with(&run("{{inputs.parameters.p}}"), ""), ["E0204 5:38"]);
+    assert_eq!(with(&run("a\\u0007"), ""), ["E0109 5:38"]);
+    for bad in ["a b", "-a", "ä"] {
+        assert_eq!(with("", &memo(bad)), ["E0109 9:20"], "{bad}");
+    }
+    assert_eq!(with("", &memo(&"k".repeat(254))), ["E0107 9:20"]);
+}

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::Context;
-use super::get::path;
+use super::get::{path, rows};
 use crate::cli::{DeleteArgs, ResumeArgs, StopArgs};
-use crate::client::{Client, quote};
+use crate::client::Client;
 use crate::failure::Failure;
+use crate::out::say;
 
 async fn order(
     context: &Context,
@@ -20,7 +21,7 @@ async fn order(
     let answer = client.put(&format!("{}/{verb}", path(client, run)), body).await?;
     if !context.print(&answer)? {
         let name = answer["metadata"]["name"].as_str().unwrap_or(run);
-        anstream::println!("{name}: {verb} ordered");
+        say!("{name}: {verb} ordered")?;
     }
     Ok(())
 }
@@ -77,17 +78,13 @@ pub(super) async fn delete(context: &Context, args: &DeleteArgs) -> Result<ExitC
         let workflow = client.get(&path(&client, &run)).await?;
         let name = workflow["metadata"]["name"].as_str().unwrap_or(&run).to_owned();
         client.delete(&path(&client, &name)).await?;
-        anstream::println!("{name} deleted");
+        say!("{name} deleted")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 async fn finished(client: &Client) -> Result<Vec<String>, Failure> {
-    let selector = quote("workflows.argoproj.io/completed=true");
-    let space = quote(&client.space);
-    let answer = client
-        .get(&format!("/api/v1/workflows/{space}?listOptions.labelSelector={selector}"))
-        .await?;
+    let answer = rows(client, "workflows.argoproj.io/completed=true", "", usize::MAX).await?;
     let items = answer["items"].as_array().cloned().unwrap_or_default();
     let names = items.iter().filter_map(|item| item["metadata"]["name"].as_str());
     Ok(names.map(str::to_owned).collect())

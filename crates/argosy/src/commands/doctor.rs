@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Context;
 use crate::embed;
 use crate::failure::Failure;
+use crate::out::say;
 
 pub(super) async fn doctor(context: &Context) -> Result<ExitCode, Failure> {
     let data = &context.config.data;
@@ -22,18 +23,18 @@ pub(super) async fn doctor(context: &Context) -> Result<ExitCode, Failure> {
     if context.print(&value)? {
         return Ok(ExitCode::SUCCESS);
     }
-    anstream::println!("data directory  {}", data.display());
-    anstream::println!("server          {}", server.as_deref().unwrap_or("none"));
-    anstream::println!(
+    say!("data directory  {}", data.display())?;
+    say!("server          {}", server.as_deref().unwrap_or("none"))?;
+    say!(
         "machine         {machine}: {} CPUs, {} MiB for jobs",
         resources.cpu_milli / 1000,
         resources.memory_bytes >> 20
-    );
+    )?;
     for check in checks {
         let mark = if check.works { "✔" } else { "✖" };
-        anstream::println!("{mark} {:<14}{}", check.name, check.why);
+        say!("{mark} {:<14}{}", check.name, check.why)?;
         if !check.remedy.is_empty() {
-            anstream::println!("  {}", check.remedy);
+            say!("  {}", check.remedy)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,11 @@ use super::Context;
 use crate::cli::{GetArgs, ListArgs, Output};
 use crate::client::{Client, quote};
 use crate::failure::Failure;
+use crate::out::{self, note};
 use crate::show;
+
+/// Runs that are asked for at once.
+const PAGE: usize = 1_000;
 
 /// Unix ms.
 pub(super) fn now_ms() -> i64 {
@@ -24,29 +28,57 @@ pub(super) fn path(client: &Client, run: &str) -> String {
 pub(super) async fn list(context: &Context, args: &ListArgs) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
     let mut selector = args.selector.clone().unwrap_or_default();
-    if let Some(phases) = &args.status {
+    if !args.status.is_empty() {
         let comma = if selector.is_empty() { "" } else { "," };
+        let phases: Vec<String> = args.status.iter().map(|phase| format!("{phase:?}")).collect();
+        let phases = phases.join(",");
         selector.push_str(&format!("{comma}workflows.argoproj.io/phase in ({phases})"));
     }
-    let answer = client
-        .get(&format!(
-            "/api/v1/workflows/{}?listOptions.limit={}&listOptions.labelSelector={}&namePrefix={}",
-            quote(&client.space),
-            args.limit,
-            quote(&selector),
-            quote(args.prefix.as_deref().unwrap_or_default())
-        ))
-        .await?;
+    let prefix = args.prefix.as_deref().unwrap_or_default();
+    let answer = rows(&client, &selector, prefix, args.limit as usize).await?;
     if !context.print(&answer)? {
         let items = answer["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         if items.is_empty() {
-            anstream::eprintln!("no runs in {}", client.space);
+            note!("no runs in {}", client.space);
         } else {
             let wide = context.output == Output::Wide;
-            anstream::print!("{}", show::list(items, now_ms(), wide));
+            out::text(&show::list(items, now_ms(), wide))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs, newest first, page after page until there are enough. The server selects within a page.
+pub(super) async fn rows(
+    client: &Client,
+    selector: &str,
+    prefix: &str,
+    limit: usize,
+) -> Result<Value, Failure> {
+    let base = format!(
+        "/api/v1/workflows/{}?listOptions.labelSelector={}&namePrefix={}",
+        quote(&client.space),
+        quote(selector),
+        quote(prefix)
+    );
+    let mut items: Vec<Value> = Vec::new();
+    let mut from = String::new();
+    loop {
+        let ask =
+            if selector.is_empty() { limit.saturating_sub(items.len()).min(PAGE) } else { PAGE };
+        let path = format!("{base}&listOptions.limit={ask}&listOptions.continue={}", quote(&from));
+        let mut answer = client.get(&path).await?;
+        if let Value::Array(page) = answer["items"].take() {
+            items.extend(page);
+        }
+        from = answer["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+        if from.is_empty() || items.len() >= limit {
+            items.truncate(limit);
+            answer["metadata"]["continue"] = Value::from("");
+            answer["items"] = Value::Array(items);
+            return Ok(answer);
+        }
+    }
 }
 
 pub(super) async fn get(context: &Context, args: &GetArgs) -> Result<ExitCode, Failure> {
@@ -55,7 +87,7 @@ pub(super) async fn get(context: &Context, args: &GetArgs) -> Result<ExitCode, F
     let Some(step) = &args.step else {
         if !context.print(&workflow)? {
             let wide = context.output == Output::Wide;
-            anstream::print!("{}", show::run(&workflow, now_ms(), wide));
+            out::text(&show::run(&workflow, now_ms(), wide))?;
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -64,7 +96,7 @@ pub(super) async fn get(context: &Context, args: &GetArgs) -> Result<ExitCode, F
     for (at, step) in steps.iter().enumerate() {
         if !context.print(step)? {
             let gap = if at > 0 { "\n" } else { "" };
-            anstream::print!("{gap}{}", show::timeline(step));
+            out::text(&format!("{gap}{}", show::timeline(step)))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -92,7 +124,7 @@ pub(super) async fn explain(context: &Context, run: &str) -> Result<ExitCode, Fa
         .get(&format!("/argosy/v1/spaces/{}/runs/{}/explain", quote(&client.space), quote(name)))
         .await?;
     if !context.print(&answer)? {
-        anstream::print!("{}", show::explanation(&answer));
+        out::text(&show::explanation(&answer))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,16 +7,17 @@ use argosy_model::Diagnostic;
 use serde_json::json;
 
 use super::Context;
-use super::submit::read;
 use crate::cli::{LintArgs, Output};
 use crate::client::quote;
 use crate::embed;
 use crate::failure::Failure;
+use crate::input;
+use crate::out::say;
 
 pub(super) async fn lint(context: &Context, args: &LintArgs) -> Result<ExitCode, Failure> {
     let mut texts = Vec::new();
     for file in &args.files {
-        texts.push(read(file)?);
+        texts.push((file.display().to_string(), input::text(file)?));
     }
     let (errors, warnings) = check(context, &texts);
     let errors = match (args.offline, errors.is_empty()) {
@@ -46,17 +47,20 @@ fn check(context: &Context, texts: &[(String, String)]) -> (Vec<Diagnostic>, Vec
             Err(refused) => errors.extend(refused),
         }
     }
-    let options = SubmitOptions {
-        namespace: context.config.namespace.clone(),
-        lint: true,
-        suffix: "00000".to_owned(),
-        ..SubmitOptions::default()
-    };
+    let given = context.config.namespace_is_given;
+    let options =
+        SubmitOptions { lint: true, suffix: "00000".to_owned(), ..SubmitOptions::default() };
     for object in objects {
         if matches!(object.kind, Kind::ConfigMap | Kind::Secret) {
             continue;
         }
-        errors.extend(argo::to_run(&object, &options, &shelf).err().unwrap_or_default());
+        match object.space_in(&context.config.namespace, !given) {
+            Ok(space) => {
+                let options = SubmitOptions { namespace: space.to_owned(), ..options.clone() };
+                errors.extend(argo::to_run(&object, &options, &shelf).err().unwrap_or_default());
+            }
+            Err(refused) => errors.push(refused),
+        }
     }
     (errors, warnings)
 }
@@ -66,7 +70,12 @@ async fn online(context: &Context, texts: &[(String, String)]) -> Result<Vec<Dia
     let client = context.client().await?;
     let mut errors = Vec::new();
     for (name, text) in texts {
-        let path = format!("/api/v1/workflows/{}/lint?file={}", quote(&client.space), quote(name));
+        let path = format!(
+            "/api/v1/workflows/{}/lint?file={}&argosy.spaceIsDefault={}",
+            quote(&client.space),
+            quote(name),
+            !context.config.namespace_is_given
+        );
         match client.post_yaml(&path, text.clone()).await {
             Ok(_) => {}
             Err(Failure(refused)) => errors.extend(refused),
@@ -86,15 +95,15 @@ fn report(
         return Ok(code);
     }
     for warning in warnings {
-        anstream::println!("warning: {}", warning.line());
+        say!("warning: {}", warning.line())?;
     }
     for error in errors {
-        anstream::println!("✖ {}", error.line());
+        say!("✖ {}", error.line())?;
     }
     if errors.is_empty() {
-        anstream::println!("✔ no linting errors found");
+        say!("✔ no linting errors found")?;
     } else {
-        anstream::println!("✖ {} linting errors found", errors.len());
+        say!("✖ {} linting errors found", errors.len())?;
     }
     Ok(code)
 }

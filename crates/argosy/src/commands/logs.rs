@@ -1,6 +1,5 @@
 //! What steps printed.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use futures::StreamExt;
@@ -10,6 +9,7 @@ use super::get::path;
 use crate::cli::{LogsArgs, Output};
 use crate::client::{Client, quote};
 use crate::failure::Failure;
+use crate::out;
 
 pub(super) async fn logs(context: &Context, args: &LogsArgs) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
@@ -38,19 +38,15 @@ pub(super) async fn print(
     json: bool,
 ) -> Result<(), Failure> {
     let mut entries = client.lines(&format!("{}/log?{query}", path(client, run))).await?;
-    let mut out = anstream::stdout();
     while let Some(entry) = entries.next().await {
         let entry = entry?;
         let text = |name: &str| entry[name].as_str().unwrap_or_default();
-        let printed = match (json, prefix) {
-            (true, _) => writeln!(out, "{entry}"),
-            (false, true) => writeln!(out, "{}: {}", text("podName"), text("content")),
-            (false, false) => writeln!(out, "{}", text("content")),
-        };
-        if printed.is_err() {
-            // Whoever read this has seen enough.
-            return Ok(());
-        }
+        // Not as a text for people, which would lose the colours that a program printed.
+        out::data(&match (json, prefix) {
+            (true, _) => format!("{entry}\n"),
+            (false, true) => format!("{}: {}\n", text("podName"), text("content")),
+            (false, false) => format!("{}\n", text("content")),
+        })?;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::embed;
 use crate::failure::Failure;
+use crate::out::{self, say};
 
 /// What a command knows of its surroundings.
 pub(crate) struct Context {
@@ -44,14 +45,13 @@ impl Context {
     pub(crate) fn print(&self, value: &Value) -> Result<bool, Failure> {
         match self.output {
             Output::Json => {
-                let text = serde_json::to_string_pretty(value);
-                anstream::println!("{}", text.map_err(|error| Failure::other(error.to_string()))?);
+                let text = serde_json::to_string_pretty(value).map_err(unprintable)?;
+                out::data(&format!("{text}\n"))?;
             }
             Output::Yaml => {
-                let text = serde_saphyr::to_string(value);
-                anstream::print!("{}", text.map_err(|error| Failure::other(error.to_string()))?);
+                out::data(&serde_saphyr::to_string(value).map_err(unprintable)?)?;
             }
-            Output::Name => names(value).for_each(|name| anstream::println!("{name}")),
+            Output::Name => names(value).try_for_each(|name| say!("{name}"))?,
             Output::Text | Output::Wide => return Ok(false),
         }
         Ok(true)
@@ -89,18 +89,22 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Doctor => doctor::doctor(&context).await,
         Command::Config { .. } => config(&context),
         Command::Completion { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "argosy", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "argosy", &mut script);
+            out::data(&String::from_utf8_lossy(&script))?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
 fn config(context: &Context) -> Result<ExitCode, Failure> {
-    let value =
-        serde_json::to_value(&context.config).map_err(|error| Failure::other(error.to_string()))?;
+    let value = serde_json::to_value(&context.config).map_err(unprintable)?;
     if !context.print(&value)? {
-        let text = toml::to_string(&context.config);
-        anstream::print!("{}", text.map_err(|error| Failure::other(error.to_string()))?);
+        out::data(&toml::to_string(&context.config).map_err(unprintable)?)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn unprintable(error: impl std::fmt::Display) -> Failure {
+    Failure::other(error.to_string())
 }

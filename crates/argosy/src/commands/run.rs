@@ -8,6 +8,7 @@ use crate::cli::RunArgs;
 use crate::client::Client;
 use crate::embed::{self, Embedded};
 use crate::failure::Failure;
+use crate::out::{self, note};
 use crate::show;
 
 pub(super) async fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Failure> {
@@ -20,11 +21,15 @@ pub(super) async fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Fa
     let code = tokio::select! {
         code = run_with(context, &client, &args) => code,
         () = interrupted() => {
-            anstream::eprintln!("interrupted; the run goes on with the next `argosy up` or `argosy run`");
+            note!("interrupted; the run goes on with the next `argosy up` or `argosy run`");
             Ok(ExitCode::from(130))
         }
     };
-    embedded.stop().await;
+    tokio::select! {
+        () = embedded.stop() => {}
+        // Whoever interrupts twice does not want to wait.
+        () = interrupted() => {}
+    }
     code
 }
 
@@ -36,9 +41,9 @@ async fn interrupted() {
 }
 
 async fn run_with(context: &Context, client: &Client, args: &RunArgs) -> Result<ExitCode, Failure> {
-    let runs = submit::submit_files(client, &args.files, &args.given, false).await?;
+    let runs = submit::submit_files(context, client, &args.files, &args.given, false).await?;
     if runs.is_empty() {
-        anstream::eprintln!("the files hold no Workflow to run");
+        note!("the files hold no Workflow to run");
     }
     let how = match (args.watch, args.log) {
         (true, _) => Show::live(),
@@ -50,7 +55,7 @@ async fn run_with(context: &Context, client: &Client, args: &RunArgs) -> Result<
     for run in &runs {
         let end = submit::see_through(client, run, how, args.log).await?;
         if !context.print(&end)? && how != Show::Tree {
-            anstream::print!("{}", show::run(&end, super::get::now_ms(), false));
+            out::text(&show::run(&end, super::get::now_ms(), false))?;
         }
         ends.push(end);
     }

@@ -11,17 +11,19 @@ use super::{Context, logs};
 use crate::cli::{Given, SubmitArgs};
 use crate::client::{Client, quote};
 use crate::failure::{Failure, warn};
+use crate::input;
+use crate::out::{note, say};
 
 pub(super) async fn submit(context: &Context, args: SubmitArgs) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
     let runs = match &args.from {
         Some(from) => vec![from_template(&client, from, &args.given, args.dry_run).await?],
-        None => submit_files(&client, &args.files, &args.given, args.dry_run).await?,
+        None => submit_files(context, &client, &args.files, &args.given, args.dry_run).await?,
     };
     let follows = args.watch || args.wait || args.log;
     for run in &runs {
         if !context.print(run)? && !args.watch {
-            anstream::println!("{}", run["metadata"]["name"].as_str().unwrap_or_default());
+            say!("{}", run["metadata"]["name"].as_str().unwrap_or_default())?;
         }
     }
     if args.dry_run || !follows {
@@ -42,7 +44,8 @@ pub(super) async fn see_through(
     how: Show,
     with_logs: bool,
 ) -> Result<Value, Failure> {
-    let name = run["metadata"]["name"].as_str().unwrap_or_default();
+    let text = |field: &str| run["metadata"][field].as_str().unwrap_or_default();
+    let (name, client) = (text("name"), &client.within(text("namespace")));
     if with_logs {
         logs::print(client, name, "logOptions.follow=true", true, false).await?;
     }
@@ -51,6 +54,7 @@ pub(super) async fn see_through(
 
 /// Submits the workflows of files, storing what else is in them first.
 pub(super) async fn submit_files(
+    context: &Context,
     client: &Client,
     files: &[std::path::PathBuf],
     given: &Given,
@@ -59,12 +63,13 @@ pub(super) async fn submit_files(
     let mut runs = Vec::new();
     let options = options(given)?;
     for file in files {
-        let (name, text) = read(file)?;
+        let (name, text) = (file.display().to_string(), input::text(file)?);
         let path = format!(
-            "/api/v1/workflows/{}?file={}&dryRun={dry_run}&options={}",
+            "/api/v1/workflows/{}?file={}&dryRun={dry_run}&options={}&argosy.spaceIsDefault={}",
             quote(&client.space),
             quote(&name),
-            quote(&options.to_string())
+            quote(&options.to_string()),
+            !context.config.namespace_is_given
         );
         let mut answer = client.post_yaml(&path, text).await?;
         for warning in answer["warnings"].as_array().into_iter().flatten() {
@@ -73,37 +78,13 @@ pub(super) async fn submit_files(
             }
         }
         for stored in answer["stored"].as_array().into_iter().flatten() {
-            anstream::eprintln!("stored {}", stored.as_str().unwrap_or_default());
+            note!("stored {}", stored.as_str().unwrap_or_default());
         }
         if let Value::Array(items) = answer["items"].take() {
             runs.extend(items);
         }
     }
     Ok(runs)
-}
-
-/// A file's name, as messages give it, and its text.
-pub(super) fn read(file: &Path) -> Result<(String, String), Failure> {
-    let name = file.display().to_string();
-    let bytes = if name == "-" {
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(file)
-    };
-    let bytes = bytes.map_err(|error| {
-        let code = match error.kind() {
-            std::io::ErrorKind::NotFound => Code::NotFound,
-            _ => Code::BadRequest,
-        };
-        Failure(vec![Diagnostic::new(code, format!("{name}: {error}"))])
-    })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let what = format!("{name}: byte {at} is not UTF-8");
-        Failure(vec![Diagnostic::new(Code::BadText, what).help("save the file as UTF-8")])
-    })?;
-    Ok((name, text))
 }
 
 /// Submit options as the door takes them.
@@ -120,7 +101,7 @@ fn options(given: &Given) -> Result<Value, Failure> {
 
 /// `name: value` pairs of a YAML or JSON file.
 fn parameters_of(file: &Path) -> Result<Vec<String>, Failure> {
-    let (name, text) = read(file)?;
+    let (name, text) = (file.display().to_string(), input::text(file)?);
     let documents = argosy_api::argo::yaml::parse(&name, &text)?;
     let mut parameters = Vec::new();
     for document in documents {

@@ -14,6 +14,7 @@ use super::Context;
 use crate::cli::UpArgs;
 use crate::embed::{self, Embedded};
 use crate::failure::Failure;
+use crate::out::{self, note};
 
 pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Failure> {
     log();
@@ -38,19 +39,25 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
         serving.push(tokio::spawn(serve(listener, router, stopped.clone())));
     }
     embed::announce(&context.config.data, &addresses)?;
-    greet(context, &addresses, s3.as_ref());
+    if out::text(&greeting(context, &addresses, s3.as_ref())).is_err() {
+        tracing::warn!("standard output is closed or full; the server goes on");
+    }
     for listener in listeners {
         let router = embedded.router.clone();
         serving.push(tokio::spawn(serve(listener, router, stopped.clone())));
     }
     asked_to_stop().await?;
-    anstream::eprintln!("stopping; what runs goes on and is taken up again by the next start");
+    note!("stopping; what runs goes on and is taken up again by the next start");
     stop.send_replace(true);
     for server in serving {
         // A server that failed has nothing more to say while everything stops.
         let _ = server.await;
     }
-    embedded.stop().await;
+    tokio::select! {
+        () = embedded.stop() => {}
+        // Whoever asks twice does not want to wait.
+        asked = asked_to_stop() => asked?,
+    }
     embed::withdraw(&context.config.data);
     Ok(ExitCode::SUCCESS)
 }
@@ -60,6 +67,8 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
 fn log() {
     let filter = tracing_subscriber::EnvFilter::new("info,s3s=off");
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+    // A log that cannot be written is no reason to end.
+    let log = log.log_internal_errors(false);
     // Only a second log in one process is refused.
     let _ = log.try_init();
 }
@@ -104,29 +113,31 @@ async fn asked_to_stop() -> Result<(), Failure> {
 }
 
 /// One block with everything that a client needs.
-fn greet(context: &Context, addresses: &[SocketAddr], s3: Option<&(SocketAddr, Keys)>) {
-    let Some(first) = addresses.first() else { return };
-    anstream::println!(
-        "argosy {} serves {}",
-        env!("CARGO_PKG_VERSION"),
-        context.config.data.display()
-    );
-    for address in addresses {
-        anstream::println!("  http://{address}");
-    }
-    anstream::println!("for argosy:  export ARGOSY_SERVER=http://{first}");
-    anstream::println!(
-        "for argo:    export ARGO_SERVER={first} ARGO_HTTP1=true ARGO_SECURE=false KUBECONFIG=/dev/null"
-    );
-    anstream::println!(
-        "for hera:    WorkflowsService(host=\"http://{first}\", namespace=\"{}\")",
-        context.config.namespace
-    );
+fn greeting(
+    context: &Context,
+    addresses: &[SocketAddr],
+    s3: Option<&(SocketAddr, Keys)>,
+) -> String {
+    let Some(first) = addresses.first() else { return String::new() };
+    let data = context.config.data.display();
+    let mut lines = vec![format!("argosy {} serves {data}", env!("CARGO_PKG_VERSION"))];
+    lines.extend(addresses.iter().map(|address| format!("  http://{address}")));
+    lines.extend([
+        format!("for argosy:  export ARGOSY_SERVER=http://{first}"),
+        format!(
+            "for argo:    export ARGO_SERVER={first} ARGO_HTTP1=true ARGO_SECURE=false KUBECONFIG=/dev/null"
+        ),
+        format!(
+            "for hera:    WorkflowsService(host=\"http://{first}\", namespace=\"{}\")",
+            context.config.namespace
+        ),
+    ]);
     if let Some((address, keys)) = s3 {
-        anstream::println!(
+        lines.push(format!(
             "for s3:      export AWS_ENDPOINT_URL=http://{address} AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID={}",
             keys.admin().access_key
-        );
-        anstream::println!("             AWS_SECRET_ACCESS_KEY is in {}", keys.path().display());
+        ));
+        lines.push(format!("             AWS_SECRET_ACCESS_KEY is in {}", keys.path().display()));
     }
+    lines.join("\n") + "\n"
 }

@@ -1,7 +1,6 @@
 //! Following runs to their end.
 
 use std::collections::HashMap;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use futures::StreamExt;
@@ -11,6 +10,7 @@ use super::Context;
 use super::get::{now_ms, path};
 use crate::client::{Client, quote};
 use crate::failure::{Failure, RUN_FAILED};
+use crate::out::{self, say};
 use crate::show;
 
 /// How often a drawing is refreshed while nothing changes, so that durations go on.
@@ -30,7 +30,7 @@ pub(super) enum Show {
 impl Show {
     /// The tree where somebody looks, lines elsewhere.
     pub(super) fn live() -> Show {
-        if std::io::stdout().is_terminal() { Show::Tree } else { Show::Lines }
+        if out::is_screen() { Show::Tree } else { Show::Lines }
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn wait(context: &Context, runs: &[String]) -> Result<ExitCode,
         let end = follow(&client, name, Show::Nothing).await?;
         if !context.print(&end)? {
             let phase = end["status"]["phase"].as_str().unwrap_or_default();
-            anstream::println!("{name} {}", show::paint(phase, phase));
+            say!("{name} {}", show::paint(phase, phase))?;
         }
         ends.push(end);
     }
@@ -88,8 +88,8 @@ pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Val
             Err(_) => {}
         }
         match how {
-            Show::Tree => screen.draw(&show::run(&last, now_ms(), false)),
-            Show::Lines => screen.lines(&last),
+            Show::Tree => screen.draw(&show::run(&last, now_ms(), false))?,
+            Show::Lines => screen.lines(&last)?,
             Show::Nothing => {}
         }
     }
@@ -114,16 +114,14 @@ struct Screen {
 
 impl Screen {
     /// Draws over the last picture.
-    fn draw(&mut self, picture: &str) {
-        if self.height > 0 {
-            anstream::print!("\x1b[{}A\x1b[J", self.height);
-        }
-        anstream::print!("{picture}");
+    fn draw(&mut self, picture: &str) -> Result<(), Failure> {
+        out::over(self.height, picture)?;
         self.height = picture.lines().count();
+        Ok(())
     }
 
     /// A line for each step whose phase is another than before.
-    fn lines(&mut self, workflow: &Value) {
+    fn lines(&mut self, workflow: &Value) -> Result<(), Failure> {
         let nodes = workflow["status"]["nodes"].as_object();
         for node in nodes.into_iter().flat_map(serde_json::Map::values) {
             let text = |name: &str| node[name].as_str().unwrap_or_default();
@@ -134,8 +132,9 @@ impl Screen {
             if known.as_deref() != Some(text("phase")) {
                 let suspended = text("type") == "Suspend" && text("phase") == "Running";
                 let mark = show::mark(text("phase"), suspended);
-                anstream::println!("{mark} {} {} {}", text("name"), text("phase"), text("message"));
+                say!("{mark} {} {} {}", text("name"), text("phase"), text("message"))?;
             }
         }
+        Ok(())
     }
 }

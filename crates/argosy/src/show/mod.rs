@@ -6,6 +6,6 @@ mod time;
 mod tree;
 
 pub(crate) use lists::{explanation, list, timeline};
-pub(crate) use style::{mark, paint};
+pub(crate) use style::{COLOURS, mark, paint};
 pub(crate) use time::{age, duration, since};
 pub(crate) use tree::run;

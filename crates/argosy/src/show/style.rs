@@ -2,6 +2,9 @@
 
 use anstyle::{AnsiColor, Style};
 
+/// Every sequence that [`paint`] writes.
+pub(crate) const COLOURS: [&str; 5] = ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"];
+
 /// The mark of a node phase, as Argo's command line draws it.
 pub(crate) fn mark(phase: &str, suspended: bool) -> &'static str {
     match phase {

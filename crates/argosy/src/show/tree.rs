@@ -102,7 +102,7 @@ impl<'a> Tree<'a> {
             }
         }
         for list in children.values_mut() {
-            list.sort_by_key(|node| started(node));
+            list.sort_by_cached_key(|node| started(node));
         }
         Tree { name, nodes, children, now_ms }
     }
@@ -117,7 +117,7 @@ impl<'a> Tree<'a> {
             .values()
             .filter(|node| node["boundaryID"].is_null() && node["id"].as_str() != Some(self.name));
         let mut tops: Vec<_> = tops.collect();
-        tops.sort_by_key(|node| started(node));
+        tops.sort_by_cached_key(|node| started(node));
         for top in tops {
             lines.push(Line::blank());
             self.draw(top, " ", " ", &mut lines);
@@ -309,6 +309,18 @@ mod tests {
             node("wf[1].hello2b", "Pod", Some("wf"), &[]),
         ]);
         assert_eq!(lines, [" ✔ wf", " ├───✔ hello1", " └─┬─✔ hello2a", "   └─✔ hello2b"]);
+    }
+
+    #[test]
+    fn members_of_a_container_set_are_drawn_below_their_pod() {
+        let lines = drawn(vec![
+            node("wf", "Steps", None, &["wf[0]"]),
+            node("wf[0]", "StepGroup", Some("wf"), &["wf[0].set"]),
+            node("wf[0].set", "Pod", Some("wf"), &["wf[0].set.a"]),
+            node("wf[0].set.a", "Container", Some("wf[0].set"), &["wf[0].set.b"]),
+            node("wf[0].set.b", "Container", Some("wf[0].set"), &[]),
+        ]);
+        assert_eq!(lines, [" ✔ wf", " └───✔ set", "     ├─✔ a", "     └─✔ b"]);
     }
 
     #[test]

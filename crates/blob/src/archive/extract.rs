@@ -16,12 +16,6 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Longest name of an entry in bytes.
-const NAME_BYTES: usize = 4_095;
-
-/// Deepest entry in segments.
-const DEPTH: usize = 256;
-
 /// The folder that is unpacked to.
 pub struct Target {
     root: OwnedFd,
@@ -43,10 +37,10 @@ impl Name {
         let refuse =
             |why: &str| Err(hostile(format!("the name {:?} {why}", String::from_utf8_lossy(name))));
         let Ok(text) = std::str::from_utf8(name) else { return refuse("is not UTF-8") };
-        if name.len() > NAME_BYTES {
-            let start: String = text.chars().take(40).collect();
-            return Err(hostile(format!("a name is too long: {start}...")));
-        }
+        let start: String = text.chars().take(40).collect();
+        limits::ARCHIVE_NAME_BYTES
+            .check(name.len() as u64, &format!("the name {start}..."))
+            .map_err(|long| hostile(long.what))?;
         if text.starts_with('/') {
             return refuse("is absolute");
         }
@@ -58,9 +52,9 @@ impl Name {
         if segments.iter().any(|part| part == "..") {
             return refuse("climbs out of its folder");
         }
-        if segments.len() > DEPTH {
-            return refuse("is too deep");
-        }
+        limits::ARCHIVE_DEPTH
+            .check(segments.len() as u64, &format!("the name {start}..."))
+            .map_err(|deep| hostile(deep.what))?;
         Ok(Self { segments })
     }
 

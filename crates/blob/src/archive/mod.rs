@@ -10,7 +10,7 @@ mod read_tar;
 mod read_zip;
 mod unpack;
 
-pub use pack::pack;
+pub use pack::{NAMELESS, SPECIAL, pack};
 pub use unpack::{Limits, unpack};
 
 use argosy_model::{Code, Diagnostic};

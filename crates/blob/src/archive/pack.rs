@@ -10,67 +10,96 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 /// Packs what is at `path` of a tree under the name `name`, with all that is in it, sorted by
-/// name; symbolic links as links, pipes and devices not at all, owners as root. With
-/// [`Archive::None`] it must be a file, and is copied.
+/// name; symbolic links as links, owners as root. With [`Archive::None`] it must be a file, and is
+/// copied. Gives what is left out, each with the reason: pipes and devices, and what has a name
+/// that is not UTF-8.
 ///
 /// # Errors
-/// The system's; `InvalidData` for a name that is not UTF-8.
+/// The system's.
 pub fn pack(
     tree: &Tree,
     path: &Path,
     name: &str,
     archive: Archive,
     to: impl Write + Seek,
-) -> io::Result<()> {
+) -> io::Result<Vec<String>> {
+    let walk = Walk { tree, path, name };
+    let mut left_out = Vec::new();
+    let left = &mut left_out;
     match archive {
-        Archive::Default => gzip(tree, path, name, Compression::default(), to),
-        Archive::Tar(0) => tar(tree, path, name, to).map(drop),
+        Archive::Default => gzip(walk, Compression::default(), to, left)?,
+        Archive::Tar(0) => drop(tar(walk, to, left)?),
         Archive::Tar(level) => {
-            gzip(tree, path, name, Compression::new(u32::from(level.min(9))), to)
+            gzip(walk, Compression::new(u32::from(level.min(9))), to, left)?;
         }
-        Archive::Zip => zip(tree, path, name, to),
+        Archive::Zip => zip(walk, to, left)?,
         Archive::None => {
             let mut to = to;
-            io::copy(&mut tree.read(path)?, &mut to).map(drop)
+            io::copy(&mut tree.read(path)?, &mut to)?;
         }
     }
+    Ok(left_out)
 }
 
-/// Calls `each` for `path` and all below it, folders before what is in them.
-fn walk(
-    tree: &Tree,
-    path: &Path,
-    name: &str,
-    each: &mut impl FnMut(&Path, &str, Entry) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut left: Vec<(PathBuf, String)> = vec![(path.to_owned(), name.to_owned())];
-    while let Some((path, name)) = left.pop() {
-        let Some(entry) = tree.entry(&path)? else { continue };
-        each(&path, &name, entry)?;
-        if entry.kind == Kind::Folder {
-            for inner in tree.list(&path)?.into_iter().rev() {
-                left.push((path.join(&inner), format!("{name}/{}", text(&inner)?)));
+/// Why something that is no file, folder or link is left out.
+pub const SPECIAL: &str = "is neither a file, a folder nor a link";
+
+/// Why something is left out whose name cannot stand in an archive or a key.
+pub const NAMELESS: &str = "has a name that is not UTF-8";
+
+/// What is packed.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    tree: &'a Tree,
+    path: &'a Path,
+    name: &'a str,
+}
+
+impl Walk<'_> {
+    /// Calls `each` for the path and all below it, folders before what is in them.
+    fn each(
+        self,
+        left_out: &mut Vec<String>,
+        each: &mut impl FnMut(&Path, &str, Entry) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut left: Vec<(PathBuf, String)> = vec![(self.path.to_owned(), self.name.to_owned())];
+        while let Some((path, name)) = left.pop() {
+            let Some(entry) = self.tree.entry(&path)? else { continue };
+            if entry.kind == Kind::Other {
+                left_out.push(format!("{name:?} {SPECIAL}"));
+                continue;
+            }
+            each(&path, &name, entry)?;
+            if entry.kind == Kind::Folder {
+                for inner in self.tree.list(&path)?.into_iter().rev() {
+                    match inner.to_str() {
+                        Some(text) => left.push((path.join(text), format!("{name}/{text}"))),
+                        None => {
+                            left_out.push(format!("{:?} {NAMELESS}", Path::new(&name).join(&inner)))
+                        }
+                    }
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn gzip(
-    tree: &Tree,
-    path: &Path,
-    name: &str,
+    walk: Walk<'_>,
     level: Compression,
     to: impl Write,
+    left_out: &mut Vec<String>,
 ) -> io::Result<()> {
     // Without the time of packing.
     let to = GzBuilder::new().mtime(0).write(to, level);
-    tar(tree, path, name, to)?.finish().map(drop)
+    tar(walk, to, left_out)?.finish().map(drop)
 }
 
-fn tar<W: Write>(tree: &Tree, path: &Path, name: &str, to: W) -> io::Result<W> {
+fn tar<W: Write>(walk: Walk<'_>, to: W, left_out: &mut Vec<String>) -> io::Result<W> {
     let mut tar = tar::Builder::new(to);
-    walk(tree, path, name, &mut |path, name, entry| {
+    let tree = walk.tree;
+    walk.each(left_out, &mut |path, name, entry| {
         let mut header = Header::new_gnu();
         header.set_mode(entry.mode);
         header.set_mtime(u64::try_from(entry.modified_s).unwrap_or_default());
@@ -96,9 +125,10 @@ fn tar<W: Write>(tree: &Tree, path: &Path, name: &str, to: W) -> io::Result<W> {
     tar.into_inner()
 }
 
-fn zip(tree: &Tree, path: &Path, name: &str, to: impl Write + Seek) -> io::Result<()> {
+fn zip(walk: Walk<'_>, to: impl Write + Seek, left_out: &mut Vec<String>) -> io::Result<()> {
     let mut zip = ZipWriter::new(to);
-    walk(tree, path, name, &mut |path, name, entry| {
+    let tree = walk.tree;
+    walk.each(left_out, &mut |path, name, entry| {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .large_file(entry.size > u64::from(u32::MAX))

@@ -20,6 +20,7 @@ pub use sign::{Ask, Signer};
 use crate::folder::Uploads;
 use crate::{Folder, Space};
 use access::Access;
+use argosy_model::limits;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use s3s::Body;
@@ -32,9 +33,6 @@ use std::sync::Arc;
 
 /// Uploads to which nothing was added for so long are given up, in ms: seven days.
 const GIVEN_UP_AFTER_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-
-/// Largest form, and largest XML document, in bytes. A thousand keys to delete fit with room.
-const LARGEST_DOCUMENT: usize = 4 << 20;
 
 /// Answers S3 requests from a folder of objects. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -58,9 +56,11 @@ impl Endpoint {
         builder.set_access(access);
         builder.set_validation(SpaceNames);
         let mut config = S3Config::default();
-        config.xml_max_body_size = LARGEST_DOCUMENT;
-        config.form_max_fields_size = LARGEST_DOCUMENT;
-        config.post_object_max_file_size = LARGEST_DOCUMENT as u64;
+        // A thousand keys to delete fit with room. Forms are refused, so they may be no larger.
+        let largest = usize::try_from(limits::DOCUMENT_BYTES.max).unwrap_or(usize::MAX);
+        config.xml_max_body_size = largest;
+        config.form_max_fields_size = largest;
+        config.post_object_max_file_size = limits::DOCUMENT_BYTES.max;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
         Ok(Self { service: builder.build() })
     }

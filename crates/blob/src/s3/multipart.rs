@@ -6,6 +6,7 @@ use super::service::Service;
 use super::wire::{self, Described, Spelling, internal};
 use crate::folder::{Draft, PartOf, Upload, blocking, hex};
 use crate::{Address, Object};
+use argosy_model::limits;
 use data_encoding::HEXLOWER;
 use md5::{Digest, Md5};
 use s3s::dto::*;
@@ -17,9 +18,6 @@ const SMALLEST_PART: u64 = 5 << 20;
 
 /// Most parts of an upload, as in S3.
 const MOST_PARTS: u16 = 10_000;
-
-/// Largest object, in bytes, as in S3.
-const LARGEST_OBJECT: u64 = 5 << 40;
 
 /// Most entries of a page of parts or uploads, as in S3.
 const LARGEST_PAGE: usize = 1_000;
@@ -277,8 +275,8 @@ fn chosen(asked: &[CompletedPart], there: Vec<PartOf>) -> S3Result<Vec<PartOf>> 
     if sizes.clone().rev().skip(1).any(|size| size < SMALLEST_PART) {
         return Err(s3_error!(EntityTooSmall));
     }
-    if sizes.sum::<u64>() > LARGEST_OBJECT {
-        return Err(s3_error!(EntityTooLarge));
+    if sizes.sum::<u64>() > limits::OBJECT_BYTES.max {
+        return Err(wire::too_large(limits::OBJECT_BYTES));
     }
     Ok(chosen)
 }
@@ -291,4 +289,25 @@ fn joined_etag(parts: &[PartOf]) -> S3Result<String> {
         md5.update(digest.map_err(|_| s3_error!(InternalError))?);
     }
     Ok(format!("{}-{}", hex(&md5.finalize()), parts.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Meta;
+
+    #[test]
+    fn parts_are_bounded_together() {
+        let part = |number: u16, size: u64| {
+            let (key, etag, meta) = (String::new(), String::new(), Meta::default());
+            PartOf { number, object: Object { key, size, etag, modified_ms: 0, meta } }
+        };
+        let asked = |number| CompletedPart { part_number: Some(number), ..Default::default() };
+        let asked = [asked(1), asked(2)];
+        let most: u64 = 5 << 40;
+        let together = |last| chosen(&asked, vec![part(1, most - 10), part(2, last)]);
+        assert_eq!(together(10).unwrap().len(), 2);
+        let refused = together(11).unwrap_err();
+        assert!(refused.message().unwrap_or_default().contains("`object-bytes`"), "{refused}");
+    }
 }

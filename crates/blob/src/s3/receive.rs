@@ -1,8 +1,9 @@
 //! Bodies of requests, written down while their digests are counted.
 
-use super::wire::internal;
+use super::wire::{self, internal};
 use crate::Folder;
 use crate::folder::{Draft, blocking};
+use argosy_model::limits;
 use bytes::{Bytes, BytesMut};
 use data_encoding::BASE64;
 use futures::StreamExt;
@@ -11,9 +12,6 @@ use s3s::checksum::ChecksumHasher;
 use s3s::crypto::Checksum as _;
 use s3s::dto::{Checksum, StreamingBlob};
 use s3s::{S3Error, S3Request, S3Result, TrailingHeaders, s3_error};
-
-/// Largest body of one request, in bytes, as in S3.
-const LARGEST_BODY: u64 = 5 << 30;
 
 /// Bytes that are written at once.
 const CHUNK: usize = 1 << 20;
@@ -130,8 +128,8 @@ pub(super) async fn receive(
     body: Option<StreamingBlob>,
     announced: &Announced,
 ) -> S3Result<(Draft, Checksum)> {
-    if announced.length().is_some_and(|length| length > LARGEST_BODY) {
-        return Err(s3_error!(EntityTooLarge));
+    if announced.length().is_some_and(|length| length > limits::PUT_BYTES.max) {
+        return Err(wire::too_large(limits::PUT_BYTES));
     }
     let store = store.clone();
     let draft = blocking(move || store.draft()).await.map_err(internal)?;
@@ -141,8 +139,8 @@ pub(super) async fn receive(
         while let Some(chunk) = body.next().await {
             let chunk = chunk.map_err(|_| announced.broken())?;
             size += chunk.len() as u64;
-            if size > LARGEST_BODY {
-                return Err(s3_error!(EntityTooLarge));
+            if size > limits::PUT_BYTES.max {
+                return Err(wire::too_large(limits::PUT_BYTES));
             }
             buffer.extend_from_slice(&chunk);
             if buffer.len() >= CHUNK {

@@ -3,14 +3,12 @@
 use super::sign::encoded;
 use crate::folder::When;
 use crate::{Address, Meta, Object, Space};
+use argosy_model::limits::{self, Limit};
 use s3s::dto::{ETag, ETagCondition, EncodingType, Timestamp};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::{Duration, SystemTime};
-
-/// Bytes of a user's names and values that are kept with an object, as in S3.
-const LARGEST_METADATA: usize = 2 << 10;
 
 const CACHE_CONTROL: &str = "cache-control";
 const CONTENT_DISPOSITION: &str = "content-disposition";
@@ -68,12 +66,18 @@ pub(super) struct Described {
     pub content_language: Option<String>,
 }
 
+/// The answer to an object that is larger than this limit.
+pub fn too_large(limit: Limit) -> S3Error {
+    s3_error!(EntityTooLarge, "over the limit `{}` of {} bytes", limit.name, limit.max)
+}
+
 impl Described {
     /// What is kept.
     pub fn meta(self) -> S3Result<Meta> {
         let user: BTreeMap<_, _> = self.metadata.unwrap_or_default().into_iter().collect();
-        if user.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>() > LARGEST_METADATA {
-            return Err(s3_error!(MetadataTooLarge));
+        let size = user.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>();
+        if let Err(large) = limits::METADATA_BYTES.check(size as u64, "metadata") {
+            return Err(s3_error!(MetadataTooLarge, "{}", large.what));
         }
         let headers = [
             (CACHE_CONTROL, self.cache_control),

@@ -210,7 +210,30 @@ async fn what_is_beyond_the_limits_or_not_supported_is_refused_by_name() {
         assert!(!refused.one("Message").is_empty() || code == "KeyTooLongError", "{path}");
     }
     assert_eq!(house.put(&long[..long.len() - 1], b"x").await.status, 200);
-    let large = "v".repeat(2_048);
+    // One letter is the name of what is added.
+    let (most, large) = ("v".repeat(2_047), "v".repeat(2_048));
+    let headers = [("x-amz-meta-k", &*most)];
+    let fits = house.call("PUT", "/team/k", Call { headers: &headers, ..Call::default() }).await;
+    assert_eq!(fits.status, 200, "{}", fits.text());
+    // How long a body will be is believed before it comes.
+    for (length, code) in [(5_u64 << 30, "IncompleteBody"), ((5 << 30) + 1, "EntityTooLarge")] {
+        let length = length.to_string();
+        let headers = [("x-amz-decoded-content-length", &*length)];
+        let refused =
+            house.call("PUT", "/team/k", Call { headers: &headers, ..Call::default() }).await;
+        assert_eq!(refused.one("Code"), code, "{length}: {}", refused.text());
+        assert!(code == "IncompleteBody" || refused.text().contains("`put-bytes`"), "{length}");
+    }
+    let document = |bytes: usize| {
+        let text = "<Delete><Object><Key>none</Key></Object></Delete>";
+        text.to_owned() + &" ".repeat(bytes - text.len())
+    };
+    for (bytes, passes) in [(4 << 20, true), ((4 << 20) + 1, false)] {
+        let body = document(bytes);
+        let call = Call { query: &[("delete", "")], body: body.as_bytes(), ..Call::default() };
+        let answer = house.call("POST", "/team", call).await;
+        assert_eq!(answer.status == 200, passes, "{bytes}: {}", answer.text());
+    }
     for (name, value, status, code) in [
         ("x-amz-meta-k", &*large, 400, "MetadataTooLarge"),
         ("x-amz-server-side-encryption", "AES256", 501, "NotImplemented"),

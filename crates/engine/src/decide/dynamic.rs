@@ -15,8 +15,8 @@ impl Turn<'_> {
         }
         let key = parent.step;
         let frame = self.run.frames.get(key);
-        let names = frame.and_then(|frame| frame.names.as_deref());
-        if names.is_some_and(|names| names.contains_key(task.name.as_str())) || !self.may_add(1) {
+        let known = frame.is_some_and(|frame| frame.names.contains_key(task.name.as_str()));
+        if known || !self.may_add(1) {
             return;
         }
         let number = u32::try_from(self.run.children(key).len()).unwrap_or(u32::MAX);

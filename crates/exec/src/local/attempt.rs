@@ -6,7 +6,6 @@ use super::layout::{Layout, Marker};
 use super::order::Orders;
 use super::plan::{Ceiling, Member, Plan};
 use super::{save, set, stage, volumes};
-use crate::logs::Stream;
 use argosy_blob::Space;
 use argosy_model::attempt::ContainerEnd;
 use argosy_model::{AttemptId, End, Exit, ProcessSpec};
@@ -130,7 +129,6 @@ impl Attempt {
             never = self.end_when_ordered(stop) => match never {},
         };
         let mut end = self.keep(ended).await;
-        self.remove_empty_logs();
         end.containers = self.container_ends();
         end.saved_ms = now_ms();
         end
@@ -279,19 +277,6 @@ impl Attempt {
             end.message = lost;
         }
         end
-    }
-
-    fn remove_empty_logs(&self) {
-        let Plan { init, main, sidecars, .. } = &self.plan;
-        for member in init.iter().chain(main).chain(sidecars) {
-            for stream in [Stream::Out, Stream::Err] {
-                let path = self.orders.layout.log(&member.container.name, stream);
-                if std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() == 0) {
-                    // It is in nobody's way.
-                    let _ = std::fs::remove_file(path);
-                }
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The local backend: attempts as processes of this machine.
 
 use super::attempt::{self, Job};
+use super::cleaner::{Cleaner, Remains};
 use super::jobs::Jobs;
 use super::layout::{self, Layout};
 use super::plan::{Ceiling, Level};
@@ -97,6 +98,7 @@ impl House {
 pub struct Local {
     house: Arc<House>,
     attempts: Arc<Mutex<Attempts>>,
+    cleaner: Cleaner,
 }
 
 /// The attempts under way. Dropping it ends their tasks, though not their processes.
@@ -109,6 +111,8 @@ struct Attempts {
 struct UnderWay {
     stop: watch::Sender<Option<u64>>,
     task: AbortHandle,
+    /// The names of its processes.
+    processes: Vec<String>,
 }
 
 impl Local {
@@ -142,7 +146,11 @@ impl Local {
             max: max_isolation,
             reports,
         };
-        let local = Self { house: Arc::new(house), attempts: Arc::new(Mutex::new(attempts)) };
+        let local = Self {
+            house: Arc::new(house),
+            attempts: Arc::new(Mutex::new(attempts)),
+            cleaner: Cleaner::default(),
+        };
         Ok((local, reported))
     }
 
@@ -158,12 +166,13 @@ impl Local {
         while attempts.tasks.try_join_next().is_some() {}
         let (stop, stopped) = watch::channel(None);
         let house = self.house.clone();
+        let processes = processes(&spec);
         let task = attempts.tasks.spawn(async move {
             let job = Job { attempt, spec, name, space };
             let end = Box::new(attempt::carry_out(house.clone(), job, stopped).await);
             house.report(Report::Ended { attempt, end });
         });
-        attempts.under_way.insert(attempt, UnderWay { stop, task });
+        attempts.under_way.insert(attempt, UnderWay { stop, task, processes });
     }
 
     /// Ends an attempt: asks its processes to, and makes them after `grace_ms`. Its end is told as
@@ -177,16 +186,14 @@ impl Local {
     /// The end of an attempt is durable, or nobody wants it: its folders go, its logs stay. If
     /// it still runs, it is killed and nothing more is told.
     pub fn forget(&self, attempt: AttemptId) {
-        let mut attempts = self.attempts();
-        if let Some(under_way) = attempts.under_way.remove(&attempt) {
+        let mut processes = Vec::new();
+        if let Some(under_way) = self.attempts().under_way.remove(&attempt) {
             under_way.task.abort();
+            processes = under_way.processes;
         }
         self.house.jobs.forget(attempt);
         let layout = Layout::new(&self.house.data_dir, attempt);
-        tokio::task::spawn_blocking(move || {
-            // What cannot be removed is in the way of nothing but the disk's size.
-            let _ = layout.remove();
-        });
+        self.cleaner.leave(Remains { layout, processes });
     }
 
     /// After a restart: forgets all attempts of earlier servers but these. To be called before
@@ -199,10 +206,11 @@ impl Local {
         }
     }
 
-    /// Waits until everything that was ordered so far is on its way to the spawner. To be called
-    /// before the process ends.
+    /// Waits until everything that was ordered so far is on its way to the spawner, and what was
+    /// forgotten is removed. To be called before the process ends.
     pub async fn flush(&self) {
         self.house.jobs.flush().await;
+        self.cleaner.finish().await;
     }
 
     /// Which isolation works on this machine; `None` when the spawner cannot be asked.
@@ -214,4 +222,11 @@ impl Local {
         // It is whole between any two statements that could panic.
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The names of all processes of an attempt.
+fn processes(spec: &ProcessSpec) -> Vec<String> {
+    let members = spec.set.iter().map(|member| &member.container);
+    let others = spec.init.iter().chain(&spec.sidecars);
+    members.chain(others).chain([&spec.main]).map(|container| container.name.clone()).collect()
 }

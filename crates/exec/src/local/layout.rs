@@ -3,19 +3,37 @@
 use super::plan::Level;
 use crate::logs::{self, Log, Stream};
 use argosy_model::AttemptId;
-use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+/// Name of the marker in an attempt's folder.
+const MARKER: &str = "marker";
+
 /// What is written before an attempt's first process is ordered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// The spawner that its processes are given to.
     pub boot: String,
     /// What they share with the machine.
     pub level: Level,
+}
+
+impl Marker {
+    fn parse(text: &str) -> Option<Marker> {
+        let (level, boot) = text.split_once(' ')?;
+        let levels = [Level::None, Level::PrivateTmp, Level::PrivateRoot];
+        let level = levels.into_iter().find(|known| known.as_str() == level)?;
+        Some(Marker { boot: boot.to_owned(), level })
+    }
+}
+
+impl fmt::Display for Marker {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{} {}", self.level.as_str(), self.boot)
+    }
 }
 
 /// Where an attempt's files are.
@@ -69,45 +87,58 @@ impl Layout {
         Log { attempt: self.attempt, container, stream }.path(&self.data_dir)
     }
 
-    /// How far the attempt came under an earlier server; `None` if it was not ordered, as it
-    /// was not if its marker was never finished.
+    /// How far the attempt came under an earlier server; `None` if it was not ordered.
     pub fn marker(&self) -> io::Result<Option<Marker>> {
-        match fs::read(self.root.join("marker")) {
+        match fs::read_link(self.root.join(MARKER)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            other => Ok(serde_json::from_slice(&other?).ok()),
+            other => Ok(other?.to_str().and_then(Marker::parse)),
         }
     }
 
-    /// Not synced: after a loss of power the spawner is another one, and nothing runs.
+    /// Not synced: after a loss of power the spawner is another one, and nothing runs. A link, as
+    /// that is there whole or not at all.
     pub fn mark(&self, marker: &Marker) -> io::Result<()> {
-        fs::write(self.root.join("marker"), serde_json::to_vec(marker)?)
+        symlink(marker.to_string(), self.root.join(MARKER))
     }
 
     /// Makes the folders that an attempt of this level has, afresh.
     pub fn make(&self, level: Level) -> io::Result<()> {
-        if self.root.exists() {
-            self.remove()?;
-        }
-        make_folder(&logs::folder(&self.data_dir, self.attempt.run))?;
-        // The end of the run's last attempt may have removed the run's folder meanwhile.
-        while let Err(error) = make_folder(&self.tmp()) {
-            if error.kind() != ErrorKind::NotFound || !self.data_dir.exists() {
-                return Err(error);
+        loop {
+            match make_one(&self.root) {
+                Ok(()) => break,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => self.remove()?,
+                // The end of the run's last attempt may have removed the run's folder meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => self.make_parents()?,
+                Err(error) => return Err(error),
             }
         }
-        make_folder(&self.own())?;
-        if level == Level::None {
-            return Ok(());
+        make_one(&self.tmp())?;
+        match level {
+            Level::None => Ok(()),
+            // As everywhere: anybody writes, and removes but their own.
+            _ => fs::set_permissions(self.tmp(), Permissions::from_mode(0o1777)),
         }
-        // Tools are shown at these.
+    }
+
+    fn make_parents(&self) -> io::Result<()> {
+        if !self.data_dir.exists() {
+            return Err(ErrorKind::NotFound.into());
+        }
+        make_folder(&logs::folder(&self.data_dir, self.attempt.run))?;
+        self.root.parent().map_or(Ok(()), make_folder)
+    }
+
+    /// Makes what our tools are shown at.
+    pub fn make_own(&self) -> io::Result<()> {
         make_folder(&self.own().join("bin"))?;
-        fs::write(self.own().join("argosy"), "")?;
-        // As everywhere: anybody writes, and removes but their own.
-        fs::set_permissions(self.tmp(), Permissions::from_mode(0o1777))
+        fs::write(self.own().join("argosy"), "")
     }
 
     /// Removes everything but the logs.
     pub fn remove(&self) -> io::Result<()> {
+        if self.remove_bare().is_ok() {
+            return Ok(());
+        }
         for root in fs::read_dir(self.root.join("roots")).into_iter().flatten().flatten() {
             argosy_spawn::release(&root.path().join("work"));
         }
@@ -118,12 +149,26 @@ impl Layout {
             }
             other => other,
         };
-        // The last attempt of a run takes the run's folder with it.
-        let _ = self.root.parent().map(fs::remove_dir);
+        self.remove_parent();
         match removed {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             other => other,
         }
+    }
+
+    /// Removes what is all that most attempts have, without looking.
+    fn remove_bare(&self) -> io::Result<()> {
+        fs::remove_dir(self.tmp())?;
+        fs::remove_file(self.root.join(MARKER))?;
+        fs::remove_dir(&self.root)?;
+        self.remove_parent();
+        Ok(())
+    }
+
+    /// The last attempt of a run takes the run's folder with it.
+    fn remove_parent(&self) {
+        // Others are in it, but for the last one.
+        let _ = self.root.parent().map(fs::remove_dir);
     }
 }
 
@@ -139,6 +184,11 @@ pub fn found(data_dir: &Path) -> Vec<AttemptId> {
         attempts.into_iter().filter_map(move |name| format!("{run}.{name}").parse().ok())
     };
     names(&all).into_iter().flat_map(of_run).collect()
+}
+
+/// Makes a folder for the owner alone.
+fn make_one(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
 }
 
 /// Makes a folder for the owner alone, and those above it.
@@ -185,17 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_counts_as_ordered_once_its_marker_is_whole() {
+    fn an_attempt_counts_as_ordered_once_it_is_marked() {
         let data = tempfile::tempdir().unwrap();
         let attempt = AttemptId { run: RunId(1), step: StepKey(2), number: 3 };
         let layout = Layout::new(data.path(), attempt);
         assert_eq!(layout.marker().unwrap(), None);
         layout.make(Level::PrivateRoot).unwrap();
         assert_eq!(found(data.path()), [attempt]);
-        for cut in ["", "{\"boot\":\"b\""] {
-            fs::write(data.path().join("attempts/1/2.3/marker"), cut).unwrap();
-            assert_eq!(layout.marker().unwrap(), None, "{cut}");
-        }
         let marker = Marker { boot: "b".into(), level: Level::PrivateTmp };
         layout.mark(&marker).unwrap();
         assert_eq!(layout.marker().unwrap(), Some(marker));

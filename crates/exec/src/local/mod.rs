@@ -10,8 +10,10 @@
 
 mod attempt;
 mod backend;
+mod cleaner;
 mod crew;
 mod env;
+mod fit;
 mod jobs;
 mod layout;
 mod order;

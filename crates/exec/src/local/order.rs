@@ -2,6 +2,7 @@
 
 use super::backend::House;
 use super::env::{self, Env};
+use super::fit;
 use super::jobs;
 use super::layout::{Layout, make_folder};
 use super::plan::{Level, Member, normal};
@@ -44,14 +45,20 @@ impl Orders {
     pub async fn start(&self, member: &Member, house: &House) -> Result<Start, String> {
         let mut env = self.own_env(member, house);
         env::add(&mut env, &member.container, &*house.values, &self.space).await?;
-        let argv = self.argv(member, &env)?;
+        let argv = self.argv(member, house, &env)?;
+        let env = env.into_pairs();
+        fit::check(&member.container.name, &argv, &env)?;
+        if !self.sees_own(member, house) {
+            let made = self.layout.make_own();
+            made.map_err(|error| format!("cannot make its folder: {error}"))?;
+        }
         let binds = self.binds(member, house)?;
         let isolation = self.isolation(member).map_err(|error| error.to_string())?;
         let name = &member.container.name;
         Ok(Start {
             id: jobs::id(self.attempt, member.index),
             argv,
-            env: env.into_pairs(),
+            env,
             cwd: self.working_dir(member)?,
             stdout: Some(self.layout.log(name, Stream::Out)),
             stderr: Some(self.layout.log(name, Stream::Err)),
@@ -61,11 +68,29 @@ impl Orders {
         })
     }
 
+    /// Whether a process finds our files where the machine has them. Each mount costs it waiting,
+    /// so they are shown elsewhere only where they must be.
+    fn sees_own(&self, member: &Member, house: &House) -> bool {
+        let hidden = |path: &Path| {
+            let mounts = member.container.mounts.iter().map(|mount| &mount.path);
+            let covers = mounts.chain(self.spec.inputs.iter().map(|input| &input.path));
+            ["/tmp", "/var/tmp"].iter().any(|folder| path.starts_with(folder))
+                || covers.into_iter().any(|cover| path.starts_with(cover))
+        };
+        match self.level {
+            Level::None => true,
+            Level::PrivateTmp => !hidden(&house.data_dir) && !hidden(&house.exe),
+            Level::PrivateRoot => false,
+        }
+    }
+
     fn own_env(&self, member: &Member, house: &House) -> Env {
         let mut env = Env::default();
-        let bin = match (&member.image.kind, self.level) {
-            (Kind::Folder(_), _) => None,
-            (_, Level::None) => Some(house.data_dir.join("bin").display().to_string()),
+        let bin = match &member.image.kind {
+            Kind::Folder(_) => None,
+            _ if self.sees_own(member, house) => {
+                Some(house.data_dir.join("bin").display().to_string())
+            }
             _ => Some(OWN_BIN.to_owned()),
         };
         env.set("PATH", bin.map_or(PATH.to_owned(), |bin| format!("{bin}:{PATH}")));
@@ -80,7 +105,7 @@ impl Orders {
         env
     }
 
-    fn argv(&self, member: &Member, env: &Env) -> Result<Vec<String>, String> {
+    fn argv(&self, member: &Member, house: &House, env: &Env) -> Result<Vec<String>, String> {
         let container = &member.container;
         let command = match &container.command[..] {
             [] => &member.image.entrypoint,
@@ -99,9 +124,9 @@ impl Orders {
             let name = format!("script-{}", member.index);
             self.write_script(&name, script)
                 .map_err(|error| format!("cannot write the script: {error}"))?;
-            let folder = match self.level {
-                Level::None => self.layout.own().display().to_string(),
-                _ => OWN.to_owned(),
+            let folder = match self.sees_own(member, house) {
+                true => self.layout.own().display().to_string(),
+                false => OWN.to_owned(),
             };
             argv.push(format!("{folder}/{name}"));
         }
@@ -109,6 +134,7 @@ impl Orders {
     }
 
     fn write_script(&self, name: &str, script: &str) -> io::Result<()> {
+        make_folder(&self.layout.own())?;
         let path = self.layout.own().join(name);
         fs::write(&path, script)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o755))
@@ -143,6 +169,9 @@ impl Orders {
             if fs::symlink_metadata(&source).is_ok() {
                 binds.push(Bind { source, target: normal(&input.path)?, read_only: false });
             }
+        }
+        if self.sees_own(member, house) {
+            return Ok(binds);
         }
         // Last, as a volume may be shown as `/tmp`.
         let own = |source, target: &str| Bind { source, target: target.into(), read_only: true };
@@ -192,6 +221,8 @@ impl Orders {
             _ => view.mount(Path::new("/"), [&*lower], root)?,
         }
         if self.level > Level::None {
+            // That of the process went with it; that of the machine has our own secrets.
+            view.hide(Path::new("/proc"));
             view.mount(Path::new("/tmp"), [&*tmp], root)?;
             view.mount(Path::new("/var/tmp"), [&*tmp], root)?;
             // Where our part was shown; not empty if the process has used the name for its own.

@@ -4,14 +4,12 @@ use crate::images::{Image, ImageTable, Kind};
 use argosy_model::ProcessSpec;
 use argosy_model::process::Container;
 use argosy_spawn::{Abilities, Ability};
-use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 
 const WORKING_DIR: &str = "working directory";
 
 /// How much a process has to itself, as `argosy_spawn::Isolation` has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     None,
@@ -19,6 +17,17 @@ pub enum Level {
     PrivateTmp,
     /// The whole file system.
     PrivateRoot,
+}
+
+impl Level {
+    /// Its name.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Level::None => "none",
+            Level::PrivateTmp => "private-tmp",
+            Level::PrivateRoot => "private-root",
+        }
+    }
 }
 
 /// The highest level to be had.

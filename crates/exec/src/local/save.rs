@@ -1,11 +1,11 @@
 //! Keeps what a process has left: its result, parameters and artifacts.
 
-use super::backend::House;
+use super::backend::{House, Report};
 use super::order::Orders;
 use super::plan::{Level, Member, normal};
 use super::view::{Found, View};
 use crate::logs::Stream;
-use argosy_blob::archive::pack;
+use argosy_blob::archive::{NAMELESS, SPECIAL, pack};
 use argosy_blob::tree::Kind;
 use argosy_blob::{Address, Meta, Source, Space};
 use argosy_model::process::{OutputArtifact, OutputFile};
@@ -137,8 +137,8 @@ impl Saver<'_> {
         let key = self.key(output, &base);
         let key = match (output.archive, kind) {
             (_, Kind::Other | Kind::Link) => Err("it is neither a file nor a folder".to_owned()),
-            (Archive::None, Kind::Folder) => self.put_folder(&path, key).await,
-            _ => self.put_packed(&path, &base, key, output.archive).await,
+            (Archive::None, Kind::Folder) => self.put_folder(&output.name, &path, key).await,
+            _ => self.put_packed(&output.name, &path, &base, key, output.archive).await,
         };
         let kept = artifact(key.map_err(named)?, output.archive);
         self.saved.outputs.artifacts.push((output.name.as_str().into(), kept));
@@ -164,8 +164,24 @@ impl Saver<'_> {
         put.map(drop).map_err(|error| format!("cannot keep it under {key:?}: {error}"))
     }
 
+    /// Says what an artifact lacks.
+    fn note(&self, artifact: &str, left_out: &[String]) {
+        const NAMED: usize = 5;
+        if left_out.is_empty() {
+            return;
+        }
+        let named = left_out.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = match left_out.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let message = format!("output artifact {artifact:?} is kept without: {named}{more}");
+        self.house.report(Report::Note { attempt: self.orders.attempt, message });
+    }
+
     async fn put_packed(
         &self,
+        name: &str,
         path: &Path,
         base: &str,
         key: String,
@@ -182,30 +198,31 @@ impl Saver<'_> {
         let packed = blocking(move || {
             let found = view.find(&path)?.ok_or(io::ErrorKind::NotFound)?;
             if archive == Archive::None {
-                return found.tree.read(&found.path).map(Source::Copied);
+                let file = found.tree.read(&found.path)?;
+                return Ok((Source::Copied(file), Vec::new()));
             }
-            pack(found.tree, &found.path, &base, archive, File::create(&scratch)?)?;
-            Ok(Source::Taken(scratch))
+            let left_out = pack(found.tree, &found.path, &base, archive, File::create(&scratch)?)?;
+            Ok((Source::Taken(scratch), left_out))
         });
-        let packed = packed.await.map_err(|error| format!("cannot pack it: {error}"))?;
+        let (packed, left_out) =
+            packed.await.map_err(|error| format!("cannot pack it: {error}"))?;
+        self.note(name, &left_out);
         self.put(&key, packed, content_type).await?;
         Ok(key)
     }
 
     /// Puts each file of a folder under its own key; the prefix of all.
-    async fn put_folder(&self, path: &Path, key: String) -> Result<String, String> {
+    async fn put_folder(&self, artifact: &str, path: &Path, key: String) -> Result<String, String> {
         let prefix = format!("{}/", key.trim_end_matches('/'));
         let (view, root) = (self.view.clone(), path.to_owned());
-        let files = blocking(move || files(&view, &root)).await;
-        for file in files.map_err(|error| format!("cannot list it: {error}"))? {
-            let Some(name) = file.to_str() else {
-                return Err(format!("the name {} is not UTF-8", file.display()));
-            };
-            let (view, path) = (self.view.clone(), path.to_owned());
-            let inner = file.clone();
+        let listed = blocking(move || files(&view, &root)).await;
+        let (files, left_out) = listed.map_err(|error| format!("cannot list it: {error}"))?;
+        self.note(artifact, &left_out);
+        for name in files {
+            let (view, path) = (self.view.clone(), path.join(&name));
             let open = move || {
                 let found = view.find(&path)?.ok_or(io::ErrorKind::NotFound)?;
-                found.tree.read(&found.path.join(&inner))
+                found.tree.read(&found.path)
             };
             let file =
                 blocking(open).await.map_err(|error| format!("cannot read {name}: {error}"))?;
@@ -221,23 +238,35 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
-/// The regular files below a folder, relative to it. Objects cannot be links, so those are left
-/// out.
-fn files(view: &View, folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let Some(found) = view.find(folder)? else { return Ok(Vec::new()) };
-    let (mut files, mut left) = (Vec::new(), vec![PathBuf::new()]);
+/// The files below a folder, relative to it and sorted, and what is left out, each with the reason.
+/// Objects cannot be links: a file that a link leads to is kept in its place, as upstream does
+/// (argo-workflows `workflow/artifacts/s3`, which uploads what it can open).
+fn files(view: &View, folder: &Path) -> io::Result<(Vec<String>, Vec<String>)> {
+    let (mut files, mut left_out, mut left) = (Vec::new(), Vec::new(), vec![String::new()]);
     while let Some(inner) = left.pop() {
-        for name in found.tree.list(&found.path.join(&inner))? {
-            let path = inner.join(name);
-            match found.tree.entry(&found.path.join(&path))?.map(|entry| entry.kind) {
+        let Some(found) = view.find(&folder.join(&inner))? else { continue };
+        for name in found.tree.list(&found.path)? {
+            let Some(name) = name.to_str() else {
+                left_out.push(format!("{:?} {NAMELESS}", Path::new(&inner).join(&name)));
+                continue;
+            };
+            let path = if inner.is_empty() { name.to_owned() } else { format!("{inner}/{name}") };
+            let entry = found.tree.entry(&found.path.join(name))?.map(|entry| entry.kind);
+            match entry {
                 Some(Kind::File) => files.push(path),
                 Some(Kind::Folder) => left.push(path),
-                _ => {}
+                Some(Kind::Link) => match view.find(&folder.join(&path))?.map(|it| it.kind) {
+                    Some(Kind::File) => files.push(path),
+                    _ => left_out.push(format!("{path:?} is a link that leads to no file")),
+                },
+                Some(Kind::Other) => left_out.push(format!("{path:?} {SPECIAL}")),
+                None => {}
             }
         }
     }
     files.sort_unstable();
-    Ok(files)
+    left_out.sort_unstable();
+    Ok((files, left_out))
 }
 
 fn parameter(found: &Found<'_>, name: &str) -> Result<String, String> {

@@ -17,7 +17,8 @@ pub struct View {
 #[derive(Debug)]
 struct Mount {
     target: PathBuf,
-    tree: Tree,
+    /// None where nothing of what was shown is left.
+    tree: Option<Tree>,
     /// The part of the tree that was shown.
     base: PathBuf,
 }
@@ -39,8 +40,14 @@ impl View {
         base: &Path,
     ) -> io::Result<()> {
         let tree = Tree::open(layers)?;
-        self.mounts.push(Mount { target: target.to_owned(), tree, base: base.to_owned() });
+        let (target, base) = (target.to_owned(), base.to_owned());
+        self.mounts.push(Mount { target, tree: Some(tree), base });
         Ok(())
+    }
+
+    /// Shows nothing at `target`, whatever this machine has there.
+    pub fn hide(&mut self, target: &Path) {
+        self.mounts.push(Mount { target: target.to_owned(), tree: None, base: PathBuf::new() });
     }
 
     /// What is at an absolute path. Links are followed as the process would have followed them;
@@ -87,8 +94,9 @@ impl View {
             true => mount.base.clone(),
             false => mount.base.join(inner),
         };
-        let entry = mount.tree.entry(&path)?;
-        Ok(entry.map(|entry| Found { tree: &mount.tree, path, kind: entry.kind }))
+        let Some(tree) = &mount.tree else { return Ok(None) };
+        let entry = tree.entry(&path)?;
+        Ok(entry.map(|entry| Found { tree, path, kind: entry.kind }))
     }
 }
 
@@ -113,10 +121,15 @@ mod tests {
     fn links_are_followed_inside_and_never_out() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        for path in ["root/etc", "tmp/d", "outside"] {
+        for path in ["root/etc", "tmp/d", "outside", "root/proc/self"] {
             fs::create_dir_all(at(path)).unwrap();
         }
-        for (path, text) in [("root/etc/x", "root"), ("tmp/d/f", "tmp"), ("outside/s", "secret")] {
+        for (path, text) in [
+            ("root/etc/x", "root"),
+            ("tmp/d/f", "tmp"),
+            ("outside/s", "secret"),
+            ("root/proc/self/environ", "ours"),
+        ] {
             fs::write(at(path), text).unwrap();
         }
         for (link, target) in [
@@ -127,6 +140,7 @@ mod tests {
             ("tmp/loop", "loop"),
             ("root/to-tmp", "tmp/d"),
             ("tmp/out", at("outside/s").to_str().unwrap()),
+            ("tmp/environ", "/proc/self/environ"),
         ] {
             symlink(target, at(link)).unwrap();
         }
@@ -134,6 +148,7 @@ mod tests {
         let mut view = View::default();
         view.mount(Path::new("/"), [&*at("root")], Path::new("")).unwrap();
         view.mount(Path::new("/tmp"), [&*at("tmp")], Path::new("")).unwrap();
+        view.hide(Path::new("/proc"));
         view.mount(Path::new("/tmp/in"), [&*at("outside")], Path::new("s")).unwrap();
         for (path, expected) in [
             ("/etc/x", Some("root")),
@@ -146,6 +161,8 @@ mod tests {
             ("/tmp/folder/../d/f", Some("tmp")),
             ("/tmp/in", Some("secret")),
             ("/tmp/out", None),
+            ("/tmp/environ", None),
+            ("/proc/self/environ", None),
             ("/tmp/loop", None),
             ("/tmp/none", None),
             ("/tmp/d/f/x", None),

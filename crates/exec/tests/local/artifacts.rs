@@ -1,7 +1,8 @@
 //! Inputs, outputs and what is kept of them.
 
 use crate::house::{House, blob, container, input, output, parameter, raw, shell};
-use argosy_model::process::OutputArtifact;
+use argosy_exec::images::{Image, Kind};
+use argosy_model::process::{Mount, OutputArtifact, OutputFile, Volume, VolumeSource};
 use argosy_model::{Archive, Artifact, Exit, Location};
 use argosy_model::{artifact::S3Location, limits};
 use std::os::unix::fs::PermissionsExt;
@@ -218,6 +219,86 @@ async fn outputs_are_read_as_the_process_saw_them_and_no_further() {
     assert!(!packed.windows(6).any(|bytes| bytes == b"secret") || packed.len() < 2_000);
     let inside = house.get("run/pod/d/f").await.unwrap();
     assert_eq!(inside, b"1\n");
+}
+
+#[tokio::test]
+async fn what_an_artifact_lacks_is_said_by_name() {
+    let mut house = House::new().await;
+    // A name that is not UTF-8 (`\\377`), a pipe, a link that leads nowhere and one to a folder.
+    let script = "mkdir -p /tmp/d/in; cd /tmp/d; echo 1 > in/f; mkfifo pipe; ln -s none lost; \
+                  ln -s in folder; ln -s in/f file; echo 2 > \"$(printf 'n\\377')\"";
+    let kept_without =
+        |what: &str| vec![format!("output artifact \"out\" is kept without: {what}")];
+    for (archive, expected) in [
+        (
+            Archive::None,
+            "\"folder\" is a link that leads to no file, \"lost\" is a link that leads to no file, \
+             \"n\\xFF\" has a name that is not UTF-8, \"pipe\" is neither a file, a folder nor a link",
+        ),
+        (
+            Archive::Default,
+            "\"d/n\\xFF\" has a name that is not UTF-8, \"d/pipe\" is neither a file, a folder nor a link",
+        ),
+        (
+            Archive::Zip,
+            "\"d/n\\xFF\" has a name that is not UTF-8, \"d/pipe\" is neither a file, a folder nor a link",
+        ),
+    ] {
+        let mut house = House::new().await;
+        let mut spec = shell(script);
+        spec.outputs.artifacts = vec![output("/tmp/d", archive)];
+        house.success(&spec).await;
+        assert_eq!(house.notes(), kept_without(expected), "{archive:?}");
+    }
+    // What a link leads to is kept under the link's name.
+    let mut spec = shell(script);
+    spec.outputs.artifacts = vec![output("/tmp/d", Archive::None)];
+    house.success(&spec).await;
+    assert_eq!(house.keys().await, ["run/pod/d/file", "run/pod/d/in/f"]);
+    assert_eq!(house.get("run/pod/d/file").await.unwrap(), b"1\n");
+}
+
+#[tokio::test]
+async fn an_output_of_an_image_that_is_a_folder_ends_inside_of_it() {
+    let image = tempfile::tempdir_in("/var/tmp").unwrap();
+    let bin = image.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::fs::create_dir(image.path().join("etc")).unwrap();
+    std::fs::write(image.path().join("etc/passwd"), "of the image").unwrap();
+    let path = image.path().to_owned();
+    let mut house = House::with(|options| {
+        options.allow_host_paths = vec!["/".into()];
+        let kind = Kind::Folder(path);
+        let image = Image { kind, entrypoint: vec![], working_dir: String::new() };
+        options.images.insert("boxed", image);
+    })
+    .await;
+    let mut spec = shell("ln -s /etc/passwd /p; ln -s ../../../../etc/passwd /tmp/q");
+    spec.main.image = "boxed".into();
+    // The machine's own shell and its libraries, so that something can run there.
+    for folder in ["/bin", "/usr", "/lib", "/lib64"] {
+        if std::path::Path::new(folder).exists() {
+            let name = folder.trim_start_matches('/');
+            std::fs::create_dir_all(image.path().join(name)).unwrap();
+            spec.volumes
+                .push(Volume { name: name.into(), source: VolumeSource::HostPath(folder.into()) });
+            spec.main.mounts.push(Mount {
+                volume: name.into(),
+                path: folder.into(),
+                read_only: true,
+                ..Mount::default()
+            });
+        }
+    }
+    spec.outputs.parameters = vec![
+        parameter("/p", Some("default")),
+        OutputFile { name: "q".into(), ..parameter("/tmp/q", Some("default")) },
+        OutputFile { name: "proc".into(), ..parameter("/proc/self/environ", Some("default")) },
+    ];
+    let end = house.success(&spec).await;
+    assert_eq!(end.outputs.parameter("p"), Some(&"of the image".into()));
+    assert_eq!(end.outputs.parameter("q"), Some(&"of the image".into()));
+    assert_eq!(end.outputs.parameter("proc"), Some(&"default".into()));
 }
 
 #[tokio::test]

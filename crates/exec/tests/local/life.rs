@@ -4,7 +4,7 @@ use crate::house::{House, attempt, container, parameter, shell};
 use argosy_exec::local::{Level, Report};
 use argosy_exec::logs::{self, Stream};
 use argosy_model::process::SetMember;
-use argosy_model::{Exit, ProcessSpec, RunId};
+use argosy_model::{Exit, ProcessSpec, RunId, limits};
 
 #[tokio::test]
 async fn a_process_ends_with_its_code_and_its_output_is_the_result() {
@@ -66,6 +66,7 @@ async fn logs_are_kept_and_empty_ones_are_not() {
     let mut house = House::new().await;
     house.success(&shell("printf 'a\\377'")).await;
     house.local().forget(attempt(0));
+    house.local().flush().await;
     let found = logs::list(&house.data(), RunId(1)).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].stream, Stream::Out);
@@ -290,4 +291,43 @@ async fn without_isolation_plain_processes_run_and_private_paths_are_refused() {
     house.run(2, &script);
     let result = house.end().await.outputs.result.unwrap();
     assert!(result.ends_with("attempts/1/2.2/own/script-0"), "{result}");
+}
+
+#[tokio::test]
+async fn what_no_program_can_be_given_is_refused_before_it_starts() {
+    let mut house = House::new().await;
+    // The limits of Linux: 128 KiB with the byte that ends a text.
+    let limit = 131_071;
+    let with = |args: Vec<String>, script: &str| {
+        let mut spec = shell(script);
+        spec.main.args.push("name".into());
+        spec.main.args.extend(args);
+        spec
+    };
+    let longest = house.end_of(&with(vec!["x".repeat(limit)], "echo ${#1}")).await;
+    assert_eq!(longest.outputs.result.as_deref(), Some("131071"), "{}", longest.message);
+    let all = usize::try_from(limits::ARGUMENTS_BYTES.max).unwrap();
+    // Room for the shell's own words and its variables.
+    let many = vec!["x".repeat(100_000); all / 100_009 - 1];
+    house.run(1, &with(many.clone(), "echo $#"));
+    assert_eq!(house.end().await.exit, Exit::Code(0));
+    for (number, args, because) in [
+        (2, vec!["x".repeat(limit + 1)], "[E0107] argument 4 of container \"main\": 131072 bytes"),
+        (3, [&many[..], &many[..2]].concat(), "`arguments-bytes`"),
+    ] {
+        house.run(number, &with(args, "echo started"));
+        let end = house.end().await;
+        assert_eq!(end.exit, Exit::Refused, "{}", end.message);
+        assert!(
+            end.message.contains(because) && end.message.contains("artifact"),
+            "{}",
+            end.message
+        );
+    }
+    // A script is a file.
+    let mut spec = shell("");
+    (spec.main.command, spec.main.args) = (vec!["sh".into()], vec![]);
+    spec.main.script = Some(format!("#{}\necho script", "x".repeat(1 << 20)));
+    house.run(4, &spec);
+    assert_eq!(house.end().await.outputs.result.as_deref(), Some("script"));
 }

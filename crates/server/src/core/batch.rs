@@ -171,10 +171,10 @@ impl Core {
 
     /// Now and then: snapshots of the runs that hold the log back, or a cut of the log.
     fn cut_log(&mut self, commit: &mut Commit) {
-        let oldest = self.runs.values().map(|live| live.snapshot_seq).min();
         if self.last_seq.saturating_sub(self.log_from) < LOG_COMMITS {
             return;
         }
+        let oldest = self.runs.values().map(|live| live.snapshot_seq).min();
         let behind = self.last_seq.saturating_sub(LOG_COMMITS / 2);
         match oldest {
             Some(oldest) if oldest < behind => {

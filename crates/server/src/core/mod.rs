@@ -20,12 +20,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 pub(crate) use batch::Batch;
-pub(crate) use requests::{Mutation, Request};
+pub(crate) use requests::{Mutation, Request, refusing};
 pub(crate) use runs::{Live, SharedRun};
 
 use crate::backend::{Backend, BackendReport};
 use crate::clock::Clock;
-#[cfg(feature = "test-hooks")]
 use crate::hooks;
 
 /// How long facts that nothing waits for may stay out of the log.
@@ -181,7 +180,8 @@ impl Core {
             BackendReport::Note { attempt, message } => {
                 self.turn(attempt.run, Input::Note { attempt, message }, None, false);
             }
-            BackendReport::Ended { attempt, end } => {
+            BackendReport::Ended { attempt, mut end } => {
+                hooks::swap_outputs(&mut end);
                 let known = self.runs.contains_key(&attempt.run);
                 self.turn(attempt.run, Input::Ended { attempt, end }, None, true);
                 if !known {

@@ -35,6 +35,12 @@ pub(crate) enum Mutation {
     Delete(RunId),
 }
 
+/// Why nothing is accepted while the disk refuses.
+pub(crate) fn refusing(text: &str) -> Diagnostic {
+    Diagnostic::new(Code::StoreFailed, format!("nothing can be accepted: {text}"))
+        .help("make room on the disk; what runs goes on")
+}
+
 impl Core {
     pub(crate) fn on_request(&mut self, request: Request) {
         match request {
@@ -69,10 +75,7 @@ impl Core {
             let what = format!("a run named {:?} exists in {:?}", name.1, name.0);
             Some(Diagnostic::new(Code::AlreadyExists, what).help("choose another name"))
         } else {
-            self.trouble.borrow().as_ref().map(|text| {
-                Diagnostic::new(Code::StoreFailed, format!("nothing can be accepted: {text}"))
-                    .help("make room on the disk; what runs goes on")
-            })
+            self.trouble.borrow().as_deref().map(refusing)
         };
         if let Some(refusal) = refusal {
             let _ = answer.send(Err(refusal));

@@ -1,7 +1,7 @@
 //! What the spawner promises to the server.
 
 use crate::support::{Client, HELPER, House, assert_ends, kill, shell, status};
-use argosy_spawn::{Limits, Order, Reason, Report, Start, Status};
+use argosy_spawn::{Isolation, Limits, Order, Reason, Report, Start, Status};
 use rustix::process::Signal;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
@@ -452,4 +452,20 @@ fn a_data_directory_may_have_a_path_longer_than_a_socket_address() {
     argosy_spawn::launch(&long, Path::new(HELPER)).unwrap();
     let client = Client::connect(&long);
     house.spawner = Some(client.spawner);
+}
+
+#[test]
+fn a_job_inherits_nothing_that_whoever_started_the_spawner_had_open() {
+    let (_reader, writer) = std::io::pipe().unwrap();
+    rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::empty()).unwrap();
+    let mut house = House::new();
+    let mut client = house.client();
+    for (id, isolation) in
+        [("bare", Isolation::None), ("tmp", house.private_tmp()), ("root", house.private_root("r"))]
+    {
+        let _ = std::fs::remove_file(house.path("out"));
+        // The last one is that of the folder which `ls` reads.
+        client.run(&Start { isolation, ..shell(&house, id, "exec ls /proc/self/fd") });
+        assert_eq!(house.read("out"), "0\n1\n2\n3\n", "{id}");
+    }
 }

@@ -22,6 +22,12 @@ pub(crate) enum Kind {
     Pointer(Pointer),
     Unary(Unary, Box<Node>),
     Binary(Binary, Box<Node>, Box<Node>),
+    /// `a + b - c`: operators that group from the left, each with its place. A row of them is one
+    /// node, so that a long sum is not a deep one.
+    Chain {
+        first: Box<Node>,
+        rest: Vec<(Binary, usize, Node)>,
+    },
     /// `a < b <= c`: every operand is evaluated once.
     Comparison {
         first: Box<Node>,
@@ -168,6 +174,9 @@ pub(crate) fn children(kind: &Kind) -> Vec<&Node> {
         Kind::Literal(_) | Kind::Name(_) | Kind::Pointer(_) => Vec::new(),
         Kind::Unary(_, operand) => vec![operand],
         Kind::Binary(_, left, right) => vec![left, right],
+        Kind::Chain { first, rest } => {
+            std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, _, node)| node)).collect()
+        }
         Kind::Comparison { first, rest } => {
             std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, node)| node)).collect()
         }

@@ -46,6 +46,7 @@ impl<'a> Evaluator<'a> {
             Kind::Pointer(pointer) => self.pointer(*pointer, node.at),
             Kind::Unary(op, operand) => self.unary(*op, operand, node.at),
             Kind::Binary(op, left, right) => self.binary(*op, left, right, node.at),
+            Kind::Chain { first, rest } => self.chain(first, rest),
             Kind::Comparison { first, rest } => self.comparison(first, rest, node.at),
             Kind::Conditional(parts) => {
                 let [condition, first, second] = parts.as_ref();
@@ -116,8 +117,6 @@ impl<'a> Evaluator<'a> {
 
     fn binary(&mut self, op: Binary, left: &Node, right: &Node, at: usize) -> Result<Value> {
         match op {
-            Binary::And => Ok(Value::Bool(self.truth(left)? && self.truth(right)?)),
-            Binary::Or => Ok(Value::Bool(self.truth(left)? || self.truth(right)?)),
             Binary::Coalesce => match self.guarded(left)? {
                 Value::Nil => self.eval(right),
                 value => Ok(value),
@@ -132,6 +131,28 @@ impl<'a> Evaluator<'a> {
                 ops::binary(op, &left, &right, self.env).map_err(|fault| fault.at(at))
             }
         }
+    }
+
+    /// The value of a row of operators, from the left.
+    fn chain(&mut self, first: &Node, rest: &[(Binary, usize, Node)]) -> Result<Value> {
+        let (mut left, mut left_at) = (self.eval(first)?, first.at);
+        for (number, (op, at, right)) in rest.iter().enumerate() {
+            // The first is paid for as the node.
+            self.env.burn(usize::from(number > 0)).map_err(|fault| fault.at(*at))?;
+            left = match op {
+                Binary::And | Binary::Or => {
+                    let truth = ops::truth(&left).map_err(|fault| fault.at(left_at))?;
+                    let decided = truth == (*op == Binary::Or);
+                    Value::Bool(if decided { truth } else { self.truth(right)? })
+                }
+                _ => {
+                    let right = self.eval(right)?;
+                    ops::binary(*op, &left, &right, self.env).map_err(|fault| fault.at(*at))?
+                }
+            };
+            left_at = *at;
+        }
+        Ok(left)
     }
 
     /// The value of the left side of `??`, where a missing member is nil.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ast::{Binary, Fold, Kind, Node, Unary, children};
 use super::builtins;
 use super::lex::{Token, TokenKind, tokens};
-use crate::env::{MAX_DEPTH, MAX_NESTING, MAX_NODES};
+use crate::env::{Bound, MAX_DEPTH, MAX_NESTING, MAX_NODES, too_deep};
 use crate::error::{Error, Result};
 use crate::value::Value;
 
@@ -97,15 +97,36 @@ impl Parser<'_> {
 
     /// A node over its children, within the bounds on size and depth.
     pub(super) fn node(&mut self, at: usize, kind: Kind) -> Result<Node> {
-        self.nodes += 1;
+        self.count(at)?;
         let depth = 1 + children(&kind).into_iter().map(|node| node.depth).max().unwrap_or(0);
-        if self.nodes > MAX_NODES {
-            return Err(Error::Syntax { at, message: format!("more than {MAX_NODES} nodes") });
-        }
         if depth > MAX_DEPTH {
-            return Err(Error::Syntax { at, message: too_deep(MAX_DEPTH) });
+            return Err(Error::Syntax { at, message: too_deep(Bound::Chain) });
         }
         Ok(Node { at, depth, kind })
+    }
+
+    fn count(&mut self, at: usize) -> Result<()> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            let message = format!("over the limit `expression-nodes` of {MAX_NODES}");
+            return Err(Error::Syntax { at, message });
+        }
+        Ok(())
+    }
+
+    /// One more operator of a row that groups from the left.
+    fn chain(&mut self, at: usize, op: Binary, left: Node, right: Node) -> Result<Node> {
+        let Kind::Chain { first, mut rest } = left.kind else {
+            return self
+                .node(at, Kind::Chain { first: Box::new(left), rest: vec![(op, at, right)] });
+        };
+        self.count(at)?;
+        let depth = left.depth.max(right.depth + 1);
+        rest.push((op, at, right));
+        if depth > MAX_DEPTH {
+            return Err(Error::Syntax { at, message: too_deep(Bound::Chain) });
+        }
+        Ok(Node { at, depth, kind: Kind::Chain { first, rest } })
     }
 
     /// `a; b; c`, a `;` at the end being allowed.
@@ -126,7 +147,7 @@ impl Parser<'_> {
     pub(super) fn expression(&mut self, least: u16) -> Result<Node> {
         self.level += 1;
         if self.level > MAX_NESTING {
-            return Err(self.error(too_deep(MAX_NESTING)));
+            return Err(self.error(too_deep(Bound::Depth)));
         }
         let node = self.expression_inside(least);
         self.level -= 1;
@@ -161,7 +182,12 @@ impl Parser<'_> {
                 Operator::Binary(op) => {
                     let right_least = if op == Binary::Power { precedence } else { precedence + 1 };
                     let right = self.expression(right_least)?;
-                    self.node(at, Kind::Binary(op, Box::new(left), Box::new(right)))?
+                    match op {
+                        Binary::Power | Binary::Coalesce => {
+                            self.node(at, Kind::Binary(op, Box::new(left), Box::new(right)))?
+                        }
+                        _ => self.chain(at, op, left, right)?,
+                    }
                 }
             };
             if negated {
@@ -316,10 +342,6 @@ impl Parser<'_> {
         };
         self.postfix(node)
     }
-}
-
-fn too_deep(levels: usize) -> String {
-    format!("nested deeper than {levels} levels")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

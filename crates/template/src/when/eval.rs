@@ -52,13 +52,19 @@ pub(super) fn eval(node: &Node, scope: &dyn Scope, env: &mut Env) -> Result<Item
             let value = eval(inner, scope, env)?;
             unary(op, &value).map_err(|fault| fault.at(node.at))
         }
-        Kind::Binary(op, left, right) => {
-            let first = eval(left, scope, env)?;
-            if let Some(known) = short_cut(op, &first).map_err(|fault| fault.at(node.at))? {
-                return Ok(known);
+        Kind::Chain(first, rest) => {
+            let mut left = eval(first, scope, env)?;
+            for (op, at, right) in rest {
+                env.burn(1).map_err(|fault| fault.at(*at))?;
+                left = match short_cut(op, &left).map_err(|fault| fault.at(*at))? {
+                    Some(known) => known,
+                    None => {
+                        let right = eval(right, scope, env)?;
+                        binary(op, left, right, env).map_err(|fault| fault.at(*at))?
+                    }
+                };
             }
-            let second = eval(right, scope, env)?;
-            binary(op, first, second, env).map_err(|fault| fault.at(node.at))
+            Ok(left)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The syntax tree of a condition. All binary operators group from the left.
 
 use super::lex::{Operand, Token, TokenKind, tokens};
-use crate::env::{MAX_DEPTH, MAX_NESTING};
+use crate::env::{Bound, MAX_DEPTH, MAX_NESTING};
 use crate::error::{Error, Result};
 use crate::text::Part;
 
@@ -17,7 +17,8 @@ pub(super) struct Node {
 pub(super) enum Kind {
     Operand(Operand),
     Unary(&'static str, Box<Node>),
-    Binary(&'static str, Box<Node>, Box<Node>),
+    /// A row of operators, each with its place: a long row is no deep one.
+    Chain(Box<Node>, Vec<(&'static str, usize, Node)>),
     List(Vec<Node>),
 }
 
@@ -87,11 +88,13 @@ impl Parser {
         let deepest = match &kind {
             Kind::Operand(_) => 0,
             Kind::Unary(_, inner) => inner.depth,
-            Kind::Binary(_, left, right) => left.depth.max(right.depth),
+            Kind::Chain(first, rest) => {
+                rest.iter().map(|(_, _, node)| node.depth).fold(first.depth, usize::max)
+            }
             Kind::List(items) => items.iter().map(|item| item.depth).max().unwrap_or(0),
         };
         if deepest >= MAX_DEPTH {
-            Err(too_deep(at, MAX_DEPTH))
+            Err(too_deep(at, Bound::Chain))
         } else {
             Ok(Node { at, depth: deepest + 1, kind })
         }
@@ -104,9 +107,22 @@ impl Parser {
             let at = self.at();
             self.next += 1;
             let right = self.binary(level + 1)?;
-            left = self.node(at, Kind::Binary(op, Box::new(left), Box::new(right)))?;
+            left = self.chain(at, op, left, right)?;
         }
         Ok(left)
+    }
+
+    /// One more operator of a row.
+    fn chain(&self, at: usize, op: &'static str, left: Node, right: Node) -> Result<Node> {
+        let Kind::Chain(first, mut rest) = left.kind else {
+            return self.node(at, Kind::Chain(Box::new(left), vec![(op, at, right)]));
+        };
+        if right.depth >= MAX_DEPTH {
+            return Err(too_deep(at, Bound::Chain));
+        }
+        let depth = left.depth.max(right.depth + 1);
+        rest.push((op, at, right));
+        Ok(Node { at, depth, kind: Kind::Chain(first, rest) })
     }
 
     /// The binary operator that follows, with its level.
@@ -120,7 +136,7 @@ impl Parser {
         let at = self.at();
         self.level += 1;
         if self.level > MAX_NESTING {
-            return Err(too_deep(at, MAX_NESTING));
+            return Err(too_deep(at, Bound::Depth));
         }
         let node = match self.op() {
             Some(op @ ("!" | "-" | "~")) => {
@@ -165,6 +181,6 @@ impl Parser {
     }
 }
 
-fn too_deep(at: usize, levels: usize) -> Error {
-    Error::Syntax { at, message: format!("nested deeper than {levels} levels") }
+fn too_deep(at: usize, bound: Bound) -> Error {
+    Error::Syntax { at, message: crate::env::too_deep(bound) }
 }

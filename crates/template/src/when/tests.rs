@@ -176,6 +176,17 @@ fn names_without_a_value_are_errors() {
 }
 
 #[test]
+fn a_long_row_of_operators_is_not_a_deep_one() {
+    let row =
+        |op: &str, last: &str| holds(&format!("{}{last}", format!("1 == 1 {op} ").repeat(500)));
+    assert_eq!(row("&&", "1 == 2"), Ok(false));
+    assert_eq!(row("&&", "2 == 2"), Ok(true));
+    assert_eq!(row("||", "{{nope}} == 1"), Ok(true), "what is decided is not looked at");
+    let deep = holds(&format!("{}true{}", "(".repeat(64), ")".repeat(64))).unwrap_err();
+    assert!(deep.to_string().contains("`expression-depth` of 64"), "{deep}");
+}
+
+#[test]
 fn hostile_conditions_are_refused() {
     let n = 100_000;
     for source in ["(".repeat(n), "!".repeat(n), format!("1{}", "+1".repeat(n)), "a ".repeat(n)] {

@@ -16,7 +16,7 @@ mod volumes;
 use std::sync::Arc;
 
 use argosy_model::run::Plan;
-use argosy_model::{Code, Diagnostic, Graph, RunSpec};
+use argosy_model::{Code, Diagnostic, Graph, RunSpec, limits};
 
 pub(crate) use build::{Build, Slot};
 use run::Identity;
@@ -172,9 +172,11 @@ impl Build<'_> {
             ("", prefix, _) => generate(prefix),
             (name, ..) => name.to_owned(),
         };
-        if let Err(why) = names::object(&name) {
-            let at = workflow.tree.at(&["metadata", "name"]);
-            let mark = at.or_else(|| workflow.tree.get("metadata")).unwrap_or(&workflow.tree).mark;
+        let at = workflow.tree.at(&["metadata", "name"]);
+        let mark = at.or_else(|| workflow.tree.get("metadata")).unwrap_or(&workflow.tree).mark;
+        if let Err(long) = limits::NAME_BYTES.check(name.len() as u64, "the run's name") {
+            self.sink.refuse(long.code, mark, long.what);
+        } else if let Err(why) = names::object(&name) {
             let what = format!("the run's name {name:?} is not allowed");
             self.sink.refuse(Code::BadName, mark, what).help = why.into();
         }

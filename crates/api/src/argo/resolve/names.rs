@@ -39,7 +39,30 @@ pub(crate) fn object(name: &str) -> Result<(), &'static str> {
     )
 }
 
-/// Containers.
+/// Keys of configuration maps and secrets.
+pub(crate) fn key(name: &str) -> Result<(), &'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = !name.is_empty() && name.len() <= 253 && name.chars().all(plain);
+    let climbs = name == "." || name.starts_with("..");
+    (fits && !climbs).then_some(()).ok_or(
+        "use letters, digits, `-`, `_` and `.`, at most 253 of them, and do not begin with two dots",
+    )
+}
+
+/// Keys of outputs in a cache (argo-workflows `workflow/controller/cache`).
+pub(crate) fn memo_key(name: &str) -> Result<(), &'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let fits = name.chars().all(plain) && !name.is_empty() && !name.starts_with('-');
+    fits.then_some(()).ok_or("use letters, digits and `-`, and begin with a letter or digit")
+}
+
+/// Mutexes, whose names stand in messages.
+pub(crate) fn mutex(name: &str) -> Result<(), &'static str> {
+    let fits = name.len() <= 253 && !name.chars().any(char::is_control);
+    fits.then_some(()).ok_or("use at most 253 characters, and none that is a control character")
+}
+
+/// Containers and spaces.
 pub(crate) fn label(name: &str) -> Result<(), &'static str> {
     let fits = name.len() <= 63 && !name.contains('.') && object(name).is_ok();
     fits.then_some(()).ok_or("use small letters, digits and `-`, at most 63 of them")
@@ -52,12 +75,13 @@ mod tests {
     #[test]
     fn names_are_judged_as_upstream_judges_them() {
         let long = "a".repeat(128);
-        let rules: [(Rule, &[&str], &[&str]); 5] = [
+        let rules: [(Rule, &[&str], &[&str]); 6] = [
             (field, &["a", "1-A", &long], &["-a", "a_b", "a.b", "../a", "ü", "a/b"]),
             (task, &["a1"], &["1a"]),
             (parameter, &["a_b", "-", "A-1"], &["a.b", "a b", "../x"]),
             (object, &["a.b-c", "0"], &["A", "a..b", "-a", "a-", "a/b", "..", ""]),
-            (label, &["main"], &["a.b", "Main"]),
+            (label, &["main"], &["a.b", "Main", "", "..", "a/b", "a\u{1b}"]),
+            (key, &["a", ".a", "A_b.c-d", "1"], &["", ".", "..", "..a", "a/b", "a b", "a\n"]),
         ];
         for (rule, good, bad) in rules {
             good.iter().for_each(|name| assert!(rule(name).is_ok(), "{name}"));

@@ -4,7 +4,7 @@ use argosy_model::graph::{Body, Dag, Memo, Template};
 use argosy_model::{Code, limits};
 
 use super::build::{BODIES, Build, Slot};
-use super::{names, retry};
+use super::names;
 use crate::argo::yaml::Node;
 
 impl Build<'_> {
@@ -16,8 +16,9 @@ impl Build<'_> {
         let is_nested = matches!(body, Body::Steps(_) | Body::Dag(_));
         self.check_leaf_fields(node, is_nested);
         let spec = self.spec.clone();
-        let own_retry = node.get("retryStrategy").map(retry::retry);
-        let spec_retry = || spec.get("retryStrategy").filter(|_| is_process).map(retry::retry);
+        let own_retry = node.get("retryStrategy");
+        let spec_retry = || spec.get("retryStrategy").filter(|_| is_process);
+        let retry = own_retry.or_else(spec_retry).map(|node| self.retry(node));
         let labels = metadata(&spec, node, "labels");
         let annotations = metadata(&spec, node, "annotations");
         Template {
@@ -26,7 +27,7 @@ impl Build<'_> {
             inputs: self.inputs(node, is_process),
             outputs: self.outputs(node, body_name.unwrap_or_default()),
             body,
-            retry: own_retry.or_else(spec_retry),
+            retry,
             active_deadline_s: node.any("activeDeadlineSeconds"),
             timeout: node.some_text("timeout"),
             parallelism: self.positive(node, "parallelism"),
@@ -107,7 +108,31 @@ impl Build<'_> {
                 self.sink.refuse(Code::MissingField, node.mark, format!("memoize has no `{what}`"));
             }
         }
+        let parts = [(node, "key"), (node.at(&["cache", "configMap"]).unwrap_or(node), "name")];
+        for ((owner, field), rule) in
+            parts.into_iter().zip([names::memo_key as names::Rule, names::object])
+        {
+            self.check_literal(owner, field, rule);
+        }
+        if let Err(long) = limits::MEMO_KEY_BYTES.check(memo.key.len() as u64, "memoize.key")
+            && !memo.key.contains("{{")
+        {
+            self.sink.refuse(long.code, node.get("key").unwrap_or(node).mark, long.what);
+        }
         memo
+    }
+
+    /// Checks a name that holds no tags; one that does is checked once they have values.
+    pub(super) fn check_literal(&mut self, owner: &Node, field: &str, rule: names::Rule) {
+        let text = owner.text(field);
+        if text.is_empty() || text.contains("{{") {
+            return;
+        }
+        if let Err(why) = rule(text) {
+            let mark = owner.get(field).unwrap_or(owner).mark;
+            let what = format!("`{field}` cannot be {text:?}");
+            self.sink.refuse(Code::BadName, mark, what).help = why.into();
+        }
     }
 
     /// A whole number that has to be at least 1.

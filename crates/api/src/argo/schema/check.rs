@@ -72,7 +72,10 @@ fn check_kind(kind: Kind, node: &Node, path: &str, sink: &mut Sink) {
         Kind::Texts => list(node, path, sink, |item, path, sink| text(item, path, sink, tags)),
         Kind::Scalars => list(node, path, sink, scalar),
         Kind::Items => list(node, path, sink, |item, _, sink| item_tags(item, sink)),
-        Kind::Pairs => map(node, path, sink, |item, path, sink| text(item, path, sink, tags)),
+        Kind::Pairs => {
+            labels(node, path, sink);
+            map(node, path, sink, |item, path, sink| text(item, path, sink, tags));
+        }
         Kind::Quantities => map(node, path, sink, quantity),
         Kind::Bool => match node.value {
             Value::Bool(_) => {}
@@ -93,6 +96,16 @@ fn check_kind(kind: Kind, node: &Node, path: &str, sink: &mut Sink) {
         Kind::Keyed(object) => {
             map(node, path, sink, |item, path, sink| check(object, item, path, sink))
         }
+    }
+}
+
+/// Labels and annotations, of which there may be many.
+fn labels(node: &Node, path: &str, sink: &mut Sink) {
+    if !path.ends_with("labels") && !path.ends_with("annotations") {
+        return;
+    }
+    if let Err(many) = limits::LABELS.check(node.entries().len() as u64, path) {
+        sink.refuse(many.code, node.mark, many.what);
     }
 }
 
@@ -203,6 +216,10 @@ fn expression(text: &str, mark: Mark, sink: &mut Sink) {
 }
 
 fn condition(text: &str, mark: Mark, sink: &mut Sink) {
+    if let Err(refused) = limits::EXPRESSION_BYTES.check(text.len() as u64, "condition") {
+        sink.refuse(refused.code, mark, refused.what);
+        return;
+    }
     if let Err(error) = When::parse(text) {
         sink.refuse(Code::BadExpression, mark, error.to_string());
     }

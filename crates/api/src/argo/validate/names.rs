@@ -24,6 +24,8 @@ pub(super) struct Scope<'g> {
     pub(super) call: Option<&'g Call>,
     /// Whether the text is in a call that is made for each of some items.
     pub(super) has_item: bool,
+    /// Whether the text is evaluated before anything of its template is done.
+    pub(super) is_before: bool,
     /// How much of the graph was searched so far.
     pub(super) searched: usize,
 }
@@ -129,6 +131,14 @@ impl Scope<'_> {
 
     fn judge_in(&mut self, template: &Template, name: &str, path: &[&str]) -> Result<(), Miss> {
         let is_process = matches!(template.body, Body::Process(_) | Body::ContainerSet(_));
+        if self.is_before
+            && matches!(path, ["outputs" | "steps" | "tasks" | "retries" | "lastRetry", ..])
+        {
+            return Err((
+                "locks are taken, and caches looked up, before there is one".into(),
+                "use inputs and what is known of the run".into(),
+            ));
+        }
         match path {
             ["inputs", rest @ ..] => inputs(template, rest),
             ["outputs", rest @ ..] => outputs(template, rest),

@@ -27,6 +27,7 @@ pub(super) fn check(build: &mut Build<'_>, graph: &Graph) {
             siblings: &siblings,
             call: None,
             has_item: false,
+            is_before: false,
             searched,
         };
         searched = check_template(&mut build.sink, scope, &slot.node);
@@ -34,8 +35,11 @@ pub(super) fn check(build: &mut Build<'_>, graph: &Graph) {
     let spec = Arc::clone(&build.spec);
     let siblings = Siblings::default();
     let (template, call, has_item) = (None, None, false);
+    let siblings = &siblings;
+    let is_before = true;
     let mut scope =
-        Scope { run: &run, graph, template, siblings: &siblings, call, has_item, searched };
+        Scope { run: &run, graph, template, siblings, call, has_item, is_before, searched };
+    judge_parts(&mut build.sink, &mut scope, &spec, &["synchronization"]);
     for entry in spec.get("hooks").map_or(&[][..], Node::entries) {
         judge(&mut build.sink, &mut scope, &schema::HOOK, &entry.node, &[]);
     }
@@ -43,7 +47,17 @@ pub(super) fn check(build: &mut Build<'_>, graph: &Graph) {
 
 /// Checks the texts of a template and of its calls, and tells how much was searched by now.
 fn check_template(sink: &mut Sink, mut scope: Scope<'_>, node: &Node) -> usize {
-    judge(sink, &mut scope, &schema::TEMPLATE, node, &["steps", "dag"]);
+    judge(
+        sink,
+        &mut scope,
+        &schema::TEMPLATE,
+        node,
+        &["steps", "dag", "memoize", "synchronization"],
+    );
+    // Looked up, and taken, before anything of the template is done.
+    scope.is_before = true;
+    judge_parts(sink, &mut scope, node, &["memoize", "synchronization"]);
+    scope.is_before = false;
     let Some(template) = scope.template else { return scope.searched };
     match &template.body {
         Body::Steps(groups) => {
@@ -64,6 +78,13 @@ fn check_template(sink: &mut Sink, mut scope: Scope<'_>, node: &Node) -> usize {
         _ => {}
     }
     scope.searched
+}
+
+/// Checks the texts of some fields of a template, or of the run.
+fn judge_parts(sink: &mut Sink, scope: &mut Scope<'_>, node: &Node, parts: &[&str]) {
+    let others: Vec<&str> =
+        node.entries().iter().map(|entry| &*entry.key).filter(|key| !parts.contains(key)).collect();
+    judge(sink, scope, &schema::TEMPLATE, node, &others);
 }
 
 fn check_call<'g>(

@@ -28,6 +28,10 @@ fn mark_of(marker: Marker) -> Mark {
 
 fn not_yaml(error: &ScanError) -> Refusal {
     let what = error.kind().to_string();
+    if what.contains("recursion limit") {
+        // The parser's own bound, which is above ours.
+        return refuse(Code::TooLarge, mark_of(*error.marker()), super::too_deep());
+    }
     let is_tab = what.contains("tab");
     let mut refusal = refuse(Code::NotYaml, mark_of(*error.marker()), what);
     if is_tab {

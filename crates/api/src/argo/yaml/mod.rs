@@ -25,6 +25,12 @@ fn refuse(code: Code, mark: Mark, what: impl Into<String>) -> Refusal {
     Refusal { mark, diagnostic: Diagnostic::new(code, what) }
 }
 
+/// What is said of a text that a parser has given up before it was counted how deep it is.
+pub(crate) fn too_deep() -> String {
+    let limit = limits::YAML_DEPTH;
+    format!("file: more levels than the limit `{}` of {} allows", limit.name, limit.max)
+}
+
 /// Reads all documents of a file, leaving out empty ones.
 ///
 /// # Errors

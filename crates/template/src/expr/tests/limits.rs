@@ -77,8 +77,24 @@ fn the_deepest_sources_are_still_evaluated() {
     assert!(nested("[", "]", 63).is_ok());
     assert_eq!(nested("if true { ", " } else { 2 }", 60), Ok(json!(1)));
     assert_eq!(nested("sum(map([1], {", "}))", 30), Ok(json!(1)));
-    assert_eq!(nested("", " + 1", 158), Ok(json!(159)));
-    assert!(matches!(nested("", " + 1", 160), Err(Error::Syntax { .. })));
+    assert!(nested("", " | len()", 300).is_err());
+}
+
+#[test]
+fn a_long_row_of_operators_is_not_a_deep_one() {
+    let row = |op: &str, terms: usize| eval(&vec!["1"; terms].join(op));
+    // A term and its operator are two nodes, but for the first.
+    let most = MAX_NODES / 2;
+    assert_eq!(row(" + ", most), Ok(json!(5_000)));
+    assert!(matches!(row(" + ", most + 1), Err(Error::Syntax { .. })));
+    assert_eq!(row(" - ", 200), Ok(json!(1 - 199)));
+    let ends = |op: &str, last: &str| eval(&format!("{}{last}", format!("true {op} ").repeat(200)));
+    assert_eq!(ends("and", "false"), Ok(json!(false)));
+    assert_eq!(ends("or", "nowhere.x"), Ok(json!(true)), "what is decided is not looked at");
+    // Rows in rows are deep.
+    assert_eq!(eval("1 - (2 - 3) * 4 + 5 - 6"), Ok(json!(1 + 4 + 5 - 6)));
+    let message = eval(&format!("{}1{}", "(1 + ".repeat(64), ")".repeat(64))).unwrap_err();
+    assert!(message.to_string().contains("`expression-depth` of 64"), "{message}");
 }
 
 #[test]
