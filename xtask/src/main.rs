@@ -4,6 +4,7 @@ mod bench;
 mod corpus;
 mod demo;
 mod docs;
+mod fuzz;
 mod python;
 mod run;
 mod suite;
@@ -23,6 +24,8 @@ tidy              check the rules of the house
 docs [--check]    write (or check) docs/limits.md and COMPAT.md
 corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md;
                   --nobody: as that user; --mutant: with outputs exchanged, which must be noticed)
+fuzz [SECONDS] [TARGET...]
+                  give parsers inputs that a fuzzer makes up
 bench [GROUP...]  measure, each figure beside the raw limit of the same run";
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::docs(true),
         ["bench", groups @ ..] => bench::bench(groups),
         ["bench-engine"] => bench::engine(),
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["corpus", "argo", rest @ ..] => corpus::argo(rest),
         _ => Err(format!("usage: cargo xtask <task>\n\n{TASKS}")),
     };

@@ -22,6 +22,14 @@ pub(crate) fn print(text: &str) {
 /// A cargo command in the root of the repository, with the cargo that runs this.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // What cargo says of this package would make build scripts of others run again that read it,
+    // and compile all that depends on them.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
     command.current_dir(root()).args(args);
     command
 }

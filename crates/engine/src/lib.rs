@@ -20,6 +20,7 @@ mod render;
 mod run;
 mod scope;
 mod snapshot;
+mod steps;
 mod weights;
 
 pub use decide::{Decision, Input, Supplied, decide, submit};
@@ -28,3 +29,4 @@ pub use pending::pending;
 pub use render::{Rendered, needs, render};
 pub use run::{Prepared, Run};
 pub use snapshot::{Head, PAGE_STEPS, Page, page_of};
+pub use steps::Steps;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::compiled::Compiled;
 use crate::frame::{Calls, Frames};
+use crate::steps::Steps;
 
 /// A run: the fold of its events, and indexes that are derived from that and never written.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ pub struct Run {
     /// What was accepted.
     pub spec: Arc<RunSpec>,
     /// Its steps; a step's key is its position.
-    pub steps: Vec<Step>,
+    pub steps: Steps,
     /// Tasks that running tasks asked for; `Kind::Task` steps name them by position (the run's own
     /// task is the first).
     pub tasks: Vec<Arc<TaskSpec>>,
@@ -128,7 +129,7 @@ impl Run {
         Run {
             id,
             spec,
-            steps: Vec::new(),
+            steps: Steps::default(),
             tasks,
             items: BTreeMap::new(),
             globals: BTreeMap::new(),

@@ -109,9 +109,7 @@ impl Run {
     /// One page of its steps.
     #[must_use]
     pub fn page(&self, number: usize) -> &[Step] {
-        let from = (number * PAGE_STEPS).min(self.steps.len());
-        let to = (from + PAGE_STEPS).min(self.steps.len());
-        self.steps.get(from..to).unwrap_or_default()
+        self.steps.page(number)
     }
 
     /// A run from its pieces. Call [`Run::rebuild`] once later turns are applied.
