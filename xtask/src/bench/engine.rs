@@ -56,7 +56,9 @@ pub(super) fn here() -> Result<Vec<Row>, String> {
         rows.push(Row::plain(&format!("engine, {what}: a step"), ours, "100 us"));
         rows.push(turn(what, best.longest(), "the longest turn"));
         if best.prepare > Duration::from_millis(10) {
-            rows.push(turn(what, best.prepare, "to prepare it, beside the loop"));
+            let ours = format!("{:.1} ms", best.prepare.as_secs_f64() * 1e3);
+            let what = format!("engine, {what}: to read its graph");
+            rows.push(Row::plain(&what, ours, "none, as it is done beside the loop"));
         }
     }
     let ended = best(|| terminated(false))?;
