@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::docs(false),
         ["docs", "--check"] => docs::docs(true),
         ["bench", groups @ ..] => bench::bench(groups),
+        ["bench-engine"] => bench::engine(),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["corpus", "argo", rest @ ..] => corpus::argo(rest),
         _ => Err(format!("usage: cargo xtask <task>\n\n{TASKS}")),

@@ -44,6 +44,16 @@ pub(crate) fn expect(command: &mut Command) -> Task {
     }
 }
 
+/// Runs a command that is expected to succeed, and gives what it prints.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let shown = format!("{command:?}");
+    let output = command.output().map_err(|error| format!("{shown}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{shown}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
 /// The folder in which cargo builds.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)

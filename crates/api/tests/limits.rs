@@ -116,9 +116,8 @@ fn tested(limit: Limit) -> Tested {
         "expression-nodes" => {
             Manifest(|nodes| when(&format!("[{}] == ''", each(nodes - 3, |_| "1,".into()))))
         }
-        "steps" | "call-depth" => {
-            By("engine/tests/graphs.rs", "endless_recursion_ends_at_the_limit")
-        }
+        "steps" => By("engine/tests/bounds.rs", "exactly_as_many_steps_as_the_limit_are_let_begin"),
+        "call-depth" => By("engine/tests/graphs.rs", "endless_recursion_ends_at_the_limit"),
         "infrastructure-retries" => {
             By("engine/tests/lifecycle.rs", "a_step_that_is_lost_again_and_again_is_given_up")
         }

@@ -9,6 +9,7 @@ use argosy_model::run::Plan;
 use argosy_template::{Expr, Text, When};
 
 use crate::depends::Depends;
+use crate::weights;
 
 /// How many parsed texts are kept; a graph has far fewer distinct ones.
 const MAX_CACHED: usize = 100_000;
@@ -21,6 +22,8 @@ pub(crate) struct Compiled {
     calls: HashMap<u32, HashMap<String, (u32, u32)>>,
     /// Position of a template by scope and name.
     templates: HashMap<(String, String), u32>,
+    /// How many steps a call of each template comes to at least, if all goes well.
+    weights: Vec<u64>,
     texts: Mutex<HashMap<Box<str>, Arc<Text>>>,
     whens: Mutex<HashMap<Box<str>, Arc<When>>>,
     exprs: Mutex<HashMap<Box<str>, Arc<Expr>>>,
@@ -29,8 +32,10 @@ pub(crate) struct Compiled {
 /// A DAG's edges.
 #[derive(Debug, Default)]
 pub(crate) struct DagPlan {
-    /// For each task, what it waits for; `None` for a task that waits for nothing.
-    pub(crate) depends: Vec<Option<Depends>>,
+    /// For each task, what it waits for by position; `None` for a task that waits for nothing.
+    pub(crate) depends: Vec<Option<Depends<u32>>>,
+    /// For each task, whether that may be decided before all of it has ended.
+    pub(crate) eager: Vec<bool>,
     /// For each task, the positions of the tasks that its `depends` names.
     pub(crate) needs: Vec<Vec<u32>>,
     /// For each task, the positions of the tasks that name it.
@@ -55,7 +60,10 @@ impl DagPlan {
                     list.push(at);
                 }
             }
+            let find = &mut |name: &str| position.get(name).copied();
+            let depends = depends.and_then(|depends| depends.looked_up(find));
             plan.needs.push(needs);
+            plan.eager.push(depends.as_ref().is_some_and(Depends::is_eager));
             plan.depends.push(depends);
         }
         plan
@@ -87,6 +95,7 @@ impl Compiled {
             };
             compiled.calls.insert(at, names);
         }
+        compiled.weights = weights::of(graph, &compiled.dags);
         compiled
     }
 
@@ -97,6 +106,16 @@ impl Compiled {
     /// How many tasks a template's DAG has; 0 where it is none.
     pub(crate) fn dag_size(&self, template: u32) -> usize {
         self.dags.get(&template).map_or(0, |dag| dag.needs.len())
+    }
+
+    /// How many steps a call of that template comes to at least, if all goes well.
+    pub(crate) fn weight(&self, template: u32) -> u64 {
+        self.weights.get(template as usize).copied().unwrap_or(1)
+    }
+
+    /// The same of one item of a loop.
+    pub(crate) fn item_weight(&self, call: &Call) -> u64 {
+        weights::item_weight(call, &self.weights)
     }
 
     pub(crate) fn call(&self, template: u32, name: &str) -> Option<(u32, u32)> {

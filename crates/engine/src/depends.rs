@@ -5,6 +5,7 @@
 //! The source of the rule is argo-workflows `docs/enhanced-depends-logic.md`. A real parser takes
 //! the place of upstream's textual rewriting, so `a-b` and `a_b` are two names.
 
+use std::collections::HashSet;
 use std::fmt;
 
 /// What must be true of a task.
@@ -44,19 +45,19 @@ impl Condition {
     ];
 }
 
-/// A parsed `depends`.
+/// A parsed `depends`. Tasks are named as they are written, or looked up once for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Depends {
+pub enum Depends<T = String> {
     /// A task and what must be true of it.
-    Task(String, Condition),
+    Task(T, Condition),
     /// All hold.
-    And(Vec<Depends>),
+    And(Vec<Depends<T>>),
     /// One holds.
-    Or(Vec<Depends>),
+    Or(Vec<Depends<T>>),
     /// It does not hold.
-    Not(Box<Depends>),
+    Not(Box<Depends<T>>),
     /// At least this many hold, decided as early as possible.
-    AtLeast(usize, Vec<Depends>),
+    AtLeast(usize, Vec<Depends<T>>),
 }
 
 /// Why a text is not a `depends`.
@@ -94,14 +95,41 @@ impl Depends {
     #[must_use]
     pub fn tasks(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        self.visit(false, &mut |name, _| {
-            if !names.contains(&name) {
+        let mut known = HashSet::new();
+        self.visit(&mut |name| {
+            if known.insert(name) {
                 names.push(name);
             }
         });
         names
     }
 
+    fn visit<'a>(&'a self, seen: &mut impl FnMut(&'a str)) {
+        match self {
+            Depends::Task(name, _) => seen(name),
+            Depends::And(parts) | Depends::Or(parts) | Depends::AtLeast(_, parts) => {
+                parts.iter().for_each(|part| part.visit(seen));
+            }
+            Depends::Not(inner) => inner.visit(seen),
+        }
+    }
+
+    /// The same with every task looked up; `None` when one is not found.
+    pub fn looked_up<U>(&self, find: &mut impl FnMut(&str) -> Option<U>) -> Option<Depends<U>> {
+        let all = |parts: &[Depends], find: &mut _| -> Option<Vec<Depends<U>>> {
+            parts.iter().map(|part| part.looked_up(find)).collect()
+        };
+        Some(match self {
+            Depends::Task(name, condition) => Depends::Task(find(name)?, *condition),
+            Depends::And(parts) => Depends::And(all(parts, find)?),
+            Depends::Or(parts) => Depends::Or(all(parts, find)?),
+            Depends::Not(inner) => Depends::Not(Box::new(inner.looked_up(find)?)),
+            Depends::AtLeast(wanted, parts) => Depends::AtLeast(*wanted, all(parts, find)?),
+        })
+    }
+}
+
+impl<T> Depends<T> {
     /// Whether it holds an operand that may be decided before all tasks have ended.
     #[must_use]
     pub fn is_eager(&self) -> bool {
@@ -113,44 +141,33 @@ impl Depends {
         }
     }
 
-    fn visit<'a>(&'a self, eager: bool, seen: &mut impl FnMut(&'a str, bool)) {
-        match self {
-            Depends::Task(name, _) => seen(name, eager),
-            Depends::And(parts) | Depends::Or(parts) => {
-                parts.iter().for_each(|part| part.visit(eager, seen));
-            }
-            Depends::Not(inner) => inner.visit(eager, seen),
-            Depends::AtLeast(_, parts) => parts.iter().for_each(|part| part.visit(true, seen)),
-        }
-    }
-
     /// The value, given what is known of each task: `None` while it is open.
     ///
     /// Outside `any` and `atLeast` a task must have ended before anything is decided, as upstream
     /// has it.
-    pub fn value(&self, task: &mut impl FnMut(&str, Condition) -> Option<bool>) -> Option<bool> {
+    pub fn value(&self, task: &mut impl FnMut(&T, Condition) -> Option<bool>) -> Option<bool> {
         match self {
             Depends::Task(name, condition) => task(name, *condition),
             Depends::And(parts) => {
-                let values: Option<Vec<bool>> = parts.iter().map(|part| part.value(task)).collect();
-                values.map(|values| values.into_iter().all(|value| value))
+                parts.iter().try_fold(true, |all, part| Some(part.value(task)? && all))
             }
             Depends::Or(parts) => {
-                let values: Option<Vec<bool>> = parts.iter().map(|part| part.value(task)).collect();
-                values.map(|values| values.into_iter().any(|value| value))
+                parts.iter().try_fold(false, |any, part| Some(part.value(task)? || any))
             }
             Depends::Not(inner) => inner.value(task).map(|value| !value),
             Depends::AtLeast(wanted, parts) => {
-                let values: Vec<_> = parts.iter().map(|part| part.value(task)).collect();
-                let held = values.iter().filter(|value| **value == Some(true)).count();
-                let open = values.iter().filter(|value| value.is_none()).count();
-                if held >= *wanted {
-                    Some(true)
-                } else if held + open < *wanted {
-                    Some(false)
-                } else {
-                    None
+                let (mut held, mut open) = (0, 0);
+                for part in parts {
+                    match part.value(task) {
+                        Some(true) => held += 1,
+                        Some(false) => {}
+                        None => open += 1,
+                    }
+                    if held >= *wanted {
+                        return Some(true);
+                    }
                 }
+                if held + open < *wanted { Some(false) } else { None }
             }
         }
     }

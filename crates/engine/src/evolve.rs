@@ -34,7 +34,7 @@ impl Run {
                 what: "the first event is not a submit",
             });
         };
-        let mut run = Run::new(turn.run, Arc::new((**spec).clone()), turn.at_ms);
+        let mut run = Run::new(turn.run, Arc::clone(spec).into(), turn.at_ms);
         run.events = 1;
         for event in &turn.events[1..] {
             run.evolve(event, turn.at_ms)?;
@@ -129,6 +129,7 @@ impl Run {
                 self.shutdown = Some(*how);
                 self.shutdown_message.clone_from(message);
             }
+            Event::GivenUp { message } => self.given_up = Some(message.clone()),
             Event::DeadlinePassed => self.deadline_passed = true,
             Event::MainEnded { phase, message } => self.main = Some((*phase, message.clone())),
             Event::RunEnded { phase, message } => {
@@ -220,30 +221,36 @@ impl Run {
 
     /// Enters a step that was just pushed into the derived indexes.
     pub(crate) fn index_step(&mut self, key: StepKey) {
-        let (parent, role, kind) = {
+        let (parent, role) = {
             let step = self.at(key);
-            (step.parent, step.role, step.kind)
+            (step.parent, step.role)
         };
-        if kind == Kind::FanOut {
-            self.expanding.insert(key);
-        }
         if parent.is_none() {
             self.tops.push(key);
             return;
         }
-        let tasks = self.compiled.dag_size(self.at(parent).template);
-        let is_dag = self.at(parent).kind == Kind::Dag;
-        let frame = self.frames.entry(parent).or_default();
+        let above = self.at(parent);
+        let dag = (above.kind == Kind::Dag).then(|| self.compiled.dag_size(above.template));
+        let name = match role {
+            Role::Child(_) => self.task_of(key).map(|task| task.name.as_str().into()),
+            _ => None,
+        };
+        let frame = self.frames.of(parent);
+        if let Some(name) = name {
+            frame.names.insert(name, key);
+        }
         frame.children.push(key);
         match role {
             Role::Hook(_) => {
                 frame.hooks.push(key);
                 frame.open_hooks += 1;
             }
-            Role::Call(index) if is_dag => {
+            Role::Call(index) => {
                 frame.open += 1;
-                frame.by_call.resize(tasks, None);
-                if let Some(slot) = frame.by_call.get_mut(index as usize) {
+                let Some(tasks) = dag else { return };
+                let by_call = &mut frame.dag.get_or_insert_default().by_call;
+                by_call.resize(tasks, None);
+                if let Some(slot) = by_call.get_mut(index as usize) {
                     *slot = Some(key);
                 }
             }
@@ -254,12 +261,12 @@ impl Run {
     fn list_items(
         &mut self,
         key: StepKey,
-        items: &[serde_json::Value],
+        items: &Arc<Vec<serde_json::Value>>,
     ) -> Result<(), &'static str> {
         if self.step(key).is_none_or(|step| step.kind != Kind::FanOut) {
             return Err("items of a step that is no fan-out");
         }
-        self.items.insert(key, Arc::new(items.to_vec()));
+        self.items.insert(key, Arc::clone(items));
         Ok(())
     }
 
@@ -305,7 +312,6 @@ impl Run {
         self.locks.remove(&key);
         let deadline = std::mem::take(&mut step.deadline_ms);
         self.timers.remove(&(deadline, key));
-        self.expanding.remove(&key);
         Ok(())
     }
 

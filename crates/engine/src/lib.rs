@@ -20,11 +20,13 @@ mod render;
 mod run;
 mod scope;
 mod snapshot;
+mod steps;
+mod weights;
 
 pub use decide::{Decision, Input, Supplied, decide, submit};
 pub use evolve::Broken;
-pub use frame::Frame;
 pub use pending::pending;
 pub use render::{Rendered, needs, render};
-pub use run::Run;
+pub use run::{Prepared, Run};
 pub use snapshot::{Head, PAGE_STEPS, Page, page_of};
+pub use steps::Steps;

@@ -1,6 +1,7 @@
 //! The state of a run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use argosy_model::graph::{Body, Call, Graph, Template};
@@ -12,7 +13,8 @@ use argosy_model::{
 use serde_json::Value;
 
 use crate::compiled::Compiled;
-use crate::frame::Frame;
+use crate::frame::{Calls, Frames};
+use crate::steps::Steps;
 
 /// A run: the fold of its events, and indexes that are derived from that and never written.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub struct Run {
     /// What was accepted.
     pub spec: Arc<RunSpec>,
     /// Its steps; a step's key is its position.
-    pub steps: Vec<Step>,
+    pub steps: Steps,
     /// Tasks that running tasks asked for; `Kind::Task` steps name them by position (the run's own
     /// task is the first).
     pub tasks: Vec<Arc<TaskSpec>>,
@@ -52,41 +54,82 @@ pub struct Run {
     pub suspended: bool,
     /// Whether the main part's time was over before it was.
     pub deadline_passed: bool,
+    /// The limit that it came to and could not pass, for a person: it ends without anything more
+    /// being made.
+    pub given_up: Option<String>,
     /// How the main part ended, once it has.
     pub main: Option<(RunPhase, String)>,
     /// How many events made it.
     pub events: u64,
 
     pub(crate) compiled: Arc<Compiled>,
-    pub(crate) frames: HashMap<StepKey, Frame>,
+    pub(crate) frames: Frames,
     /// Steps with a deadline, by time.
     pub(crate) timers: BTreeSet<(i64, StepKey)>,
     /// Attempts that are queued, placed or running.
     pub(crate) live_attempts: usize,
+    /// Steps that may be opened, and could not be within the turn.
+    pub(crate) ready: BTreeSet<StepKey>,
     /// Steps that wait for the run's parallelism, in order.
     pub(crate) throttled: VecDeque<StepKey>,
     /// Steps whose outputs are being looked up.
     pub(crate) recalling: BTreeSet<StepKey>,
-    /// Fan-outs that are not fully expanded.
-    pub(crate) expanding: BTreeSet<StepKey>,
+    /// Steps with calls that could not be made within the turn, the deepest first: what has been
+    /// begun is completed before more is begun.
+    pub(crate) making: BTreeSet<(Reverse<u32>, StepKey)>,
+    /// Steps that calls to be made come to at least.
+    pub(crate) reserved: u64,
+    /// While everything that is alive is being ended: the next step to look at.
+    pub(crate) sweep: Option<StepKey>,
+    /// Tasks that have ended before their children, with how many of those have been told.
+    pub(crate) deserted: BTreeMap<StepKey, usize>,
     /// Keys of the root, the exit handler and the run's hooks.
     pub(crate) tops: Vec<StepKey>,
+}
+
+/// A run to be, with what is worked out from its graph once. That takes longer for a large graph
+/// than a turn may, so it is for whoever hands the run in to do beforehand.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    spec: Arc<RunSpec>,
+    compiled: Arc<Compiled>,
+}
+
+impl Prepared {
+    /// What is to be run.
+    #[must_use]
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+}
+
+impl From<Arc<RunSpec>> for Prepared {
+    fn from(spec: Arc<RunSpec>) -> Prepared {
+        let compiled = Arc::new(Compiled::new(&spec));
+        Prepared { spec, compiled }
+    }
+}
+
+impl From<RunSpec> for Prepared {
+    fn from(spec: RunSpec) -> Prepared {
+        Arc::new(spec).into()
+    }
 }
 
 impl Run {
     /// A run that has been accepted and has no steps yet.
     #[must_use]
-    pub fn new(id: RunId, spec: Arc<RunSpec>, accepted_ms: i64) -> Run {
+    pub fn new(id: RunId, prepared: Prepared, accepted_ms: i64) -> Run {
+        let Prepared { spec, compiled } = prepared;
         let tasks = match &spec.plan {
             Plan::Task(task) => vec![Arc::new((**task).clone())],
             Plan::Graph(_) => Vec::new(),
         };
         let labels = spec.labels.clone();
-        let compiled = Arc::new(Compiled::new(&spec));
         Run {
             id,
             spec,
-            steps: Vec::new(),
+            steps: Steps::default(),
             tasks,
             items: BTreeMap::new(),
             globals: BTreeMap::new(),
@@ -101,15 +144,20 @@ impl Run {
             shutdown_message: String::new(),
             suspended: false,
             deadline_passed: false,
+            given_up: None,
             main: None,
             events: 0,
             compiled,
-            frames: HashMap::new(),
+            frames: Frames::default(),
             timers: BTreeSet::new(),
             live_attempts: 0,
+            ready: BTreeSet::new(),
             throttled: VecDeque::new(),
             recalling: BTreeSet::new(),
-            expanding: BTreeSet::new(),
+            making: BTreeSet::new(),
+            reserved: 0,
+            sweep: None,
+            deserted: BTreeMap::new(),
             tops: Vec::new(),
         }
     }
@@ -140,7 +188,7 @@ impl Run {
         if key.is_none() {
             return &self.tops;
         }
-        self.frames.get(&key).map_or(&[], |frame| &frame.children)
+        self.frames.get(key).map_or(&[], |frame| &frame.children)
     }
 
     /// The template that a step carries out, for steps of a graph.
@@ -163,26 +211,40 @@ impl Run {
     /// The call that made a step. The root and containers have none.
     #[must_use]
     pub fn call_of(&self, key: StepKey) -> Option<&Call> {
-        let step = self.step(key)?;
-        let graph = self.graph()?;
-        match step.role {
-            Role::Root | Role::Group(_) | Role::Container(_) | Role::Child(_) => None,
-            Role::Exit => graph.on_exit.as_deref(),
-            Role::RunHook(index) => graph.hooks.get(index as usize).map(|hook| &hook.call),
-            Role::Item(_) | Role::Try(_) => self.call_of(step.parent),
-            Role::Hook(index) => {
-                self.call_of(step.parent)?.hooks.get(index as usize).map(|hook| &hook.call)
+        self.call_in(self.graph()?, key)
+    }
+
+    /// The same, looked up in the run's graph as the caller holds it.
+    pub(crate) fn call_in<'g>(&self, graph: &'g Graph, key: StepKey) -> Option<&'g Call> {
+        let mut at = key;
+        loop {
+            let step = self.step(at)?;
+            match step.role {
+                Role::Root | Role::Group(_) | Role::Container(_) | Role::Child(_) => return None,
+                Role::Exit => return graph.on_exit.as_deref(),
+                Role::RunHook(index) => {
+                    return graph.hooks.get(index as usize).map(|hook| &hook.call);
+                }
+                Role::Item(_) | Role::Try(_) => at = step.parent,
+                Role::Hook(index) => {
+                    let about = self.call_in(graph, step.parent)?;
+                    return about.hooks.get(index as usize).map(|hook| &hook.call);
+                }
+                Role::Call(index) => return self.sibling_call(graph, step.parent, index),
             }
-            Role::Call(index) => self.sibling_call(step.parent, index),
         }
     }
 
-    fn sibling_call(&self, parent: StepKey, index: u32) -> Option<&Call> {
-        let group = match self.step(parent)?.role {
-            Role::Group(group) if self.step(parent)?.kind == Kind::Group => Some(group),
+    fn sibling_call<'g>(&self, graph: &'g Graph, parent: StepKey, index: u32) -> Option<&'g Call> {
+        let group = match self.step(parent)? {
+            step if step.kind == Kind::Group => match step.role {
+                Role::Group(group) => Some(group),
+                _ => None,
+            },
             _ => None,
         };
-        match (group, &self.template_of(self.boundary_of_parent(parent))?.body) {
+        let owner = self.step(self.boundary_of_parent(parent))?;
+        match (group, &graph.templates.get(owner.template as usize)?.body) {
             (Some(group), Body::Steps(groups)) => groups.get(group as usize)?.get(index as usize),
             (None, Body::Dag(dag)) => dag.tasks.get(index as usize),
             _ => None,
@@ -277,7 +339,101 @@ impl Run {
     /// Counts a step that was opened before among those that its gate's template bounds.
     pub(crate) fn note_alive(&mut self, key: StepKey) {
         if let Some((owner, _)) = self.gate_of(key) {
-            self.frames.entry(owner).or_default().alive.insert(key);
+            self.frames.of(owner).gate.get_or_insert_default().alive.insert(key);
+        }
+    }
+
+    /// Whether the run was told to end before its time.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.shutdown.is_some() || self.deadline_passed || self.given_up.is_some()
+    }
+
+    /// Nothing more is made, and what is alive is ended.
+    pub(crate) fn give_up(&mut self) {
+        self.making.clear();
+        self.sweep = Some(StepKey::ROOT);
+    }
+
+    /// Whether a turn could do something without anything happening.
+    pub(crate) fn has_more(&self) -> bool {
+        self.sweep.is_some()
+            || !self.deserted.is_empty()
+            || (!self.making.is_empty() && (!self.suspended || self.is_ending()))
+            || (!self.suspended && !self.ready.is_empty())
+            || (!self.suspended && !self.throttled.is_empty() && self.has_place())
+    }
+
+    /// Whether the run's parallelism leaves room for one more attempt.
+    pub(crate) fn has_place(&self) -> bool {
+        let limit = self.graph().and_then(|graph| graph.parallelism);
+        limit.is_none_or(|limit| (self.live_attempts as u64) < limit)
+    }
+
+    /// How many steps are above a step.
+    fn level(&self, key: StepKey) -> u32 {
+        let mut level = 0;
+        let mut at = key;
+        while let Some(step) = self.step(at) {
+            level += 1;
+            at = step.parent;
+        }
+        level
+    }
+
+    /// Enters a step among those that have calls to make, or takes it out.
+    pub(crate) fn set_making(&mut self, key: StepKey, has_calls: bool) {
+        let place = (Reverse(self.level(key)), key);
+        if has_calls {
+            self.making.insert(place);
+        } else {
+            self.making.remove(&place);
+        }
+    }
+
+    /// Says how many calls a step makes, and how many steps each comes to.
+    pub(crate) fn set_calls(&mut self, key: StepKey, calls: Calls) {
+        let frame = self.frames.of(key);
+        let before = std::mem::replace(&mut frame.calls, calls).reserved();
+        self.reserved = self.reserved.saturating_sub(before).saturating_add(calls.reserved());
+    }
+
+    /// Whether a step has calls that could be made now.
+    pub(crate) fn has_calls(&self, key: StepKey) -> bool {
+        self.frames.get(key).is_some_and(|frame| match &frame.dag {
+            Some(dag) => !dag.ready.is_empty(),
+            None => frame.calls.made < frame.calls.total,
+        })
+    }
+
+    /// Notes the failure of a call or an item where its parent and its template look for it.
+    pub(crate) fn note_failure(&mut self, key: StepKey) {
+        let step = self.at(key);
+        if !step.phase.is_failure() || !matches!(step.role, Role::Call(_) | Role::Item(_)) {
+            return;
+        }
+        let parent = step.parent;
+        let continues = self.continues_on(key);
+        let frame = self.frames.of(parent);
+        frame.last_failed = frame.last_failed.max(Some(key));
+        if continues {
+            return;
+        }
+        frame.first_failed = Some(frame.first_failed.map_or(key, |first| first.min(key)));
+        let owner = self.boundary(key);
+        let fast = matches!(self.at(parent).kind, Kind::Group | Kind::FanOut)
+            && self.template_of(owner).is_some_and(|template| template.fail_fast == Some(true));
+        if fast {
+            self.frames.of(owner).failed_fast = true;
+        }
+    }
+
+    /// Whether the call that made a step says that its parent goes on after such an end.
+    pub(crate) fn continues_on(&self, key: StepKey) -> bool {
+        let Some(call) = self.call_of(key) else { return false };
+        match self.at(key).phase {
+            Phase::Failed => call.continue_on_failed,
+            Phase::Error => call.continue_on_error,
+            _ => false,
         }
     }
 
@@ -293,7 +449,7 @@ impl Run {
 
     /// When the main part must be over.
     pub(crate) fn run_deadline_ms(&self) -> Option<i64> {
-        if self.main.is_some() || self.deadline_passed {
+        if self.main.is_some() || self.deadline_passed || self.given_up.is_some() {
             return None;
         }
         let seconds = self.graph()?.active_deadline_s?;

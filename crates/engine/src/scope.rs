@@ -300,13 +300,19 @@ impl View<'_> {
 pub(crate) fn find_call(run: &Run, owner: StepKey, name: &str) -> Option<StepKey> {
     let step = run.step(owner)?;
     let (group, index) = run.compiled.call(step.template, name)?;
-    let frame = run.frames.get(&owner)?;
+    let frame = run.frames.get(owner)?;
     if step.kind == Kind::Dag {
-        return frame.by_call.get(index as usize).copied().flatten();
+        return frame.dag.as_ref()?.by_call.get(index as usize).copied().flatten();
     }
-    let group = frame.children.iter().find(|key| run.at(**key).role == Role::Group(group))?;
-    let calls = &run.frames.get(group)?.children;
-    calls.iter().find(|key| run.at(**key).role == Role::Call(index)).copied()
+    let group = nth(run, &frame.children, group, Role::Group(group))?;
+    nth(run, &run.frames.get(group)?.children, index, Role::Call(index))
+}
+
+/// The child of a role that is made in order. Only hooks stand between such children, so it is at
+/// its position or not far behind.
+fn nth(run: &Run, children: &[StepKey], index: u32, role: Role) -> Option<StepKey> {
+    let from = children.get(index as usize..)?;
+    from.iter().find(|key| run.at(**key).role == role).copied()
 }
 
 fn item(item: Option<&Value>, path: &[&str]) -> Lookup {

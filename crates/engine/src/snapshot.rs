@@ -13,7 +13,8 @@ use argosy_model::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decide::resettle;
+use crate::decide::{group_calls, resettle};
+use crate::frame::Calls;
 use crate::run::Run;
 
 /// Steps in one page.
@@ -61,6 +62,9 @@ pub struct Head {
     /// Deadline passed.
     #[serde(default)]
     pub deadline_passed: bool,
+    /// The limit that it came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<String>,
     /// Main part.
     #[serde(default)]
     pub main: Option<(RunPhase, String)>,
@@ -96,6 +100,7 @@ impl Run {
             shutdown_message: self.shutdown_message.clone(),
             suspended: self.suspended,
             deadline_passed: self.deadline_passed,
+            given_up: self.given_up.clone(),
             main: self.main.clone(),
             events: self.events,
         }
@@ -104,9 +109,7 @@ impl Run {
     /// One page of its steps.
     #[must_use]
     pub fn page(&self, number: usize) -> &[Step] {
-        let from = (number * PAGE_STEPS).min(self.steps.len());
-        let to = (from + PAGE_STEPS).min(self.steps.len());
-        self.steps.get(from..to).unwrap_or_default()
+        self.steps.page(number)
     }
 
     /// A run from its pieces. Call [`Run::rebuild`] once later turns are applied.
@@ -118,7 +121,7 @@ impl Run {
         pages: Vec<Page>,
         items: BTreeMap<StepKey, Arc<Vec<Value>>>,
     ) -> Run {
-        let mut run = Run::new(id, spec, head.accepted_ms);
+        let mut run = Run::new(id, spec.into(), head.accepted_ms);
         run.tasks = head.tasks;
         run.globals = head.globals;
         run.global_artifacts = head.global_artifacts;
@@ -131,6 +134,7 @@ impl Run {
         run.shutdown_message = head.shutdown_message;
         run.suspended = head.suspended;
         run.deadline_passed = head.deadline_passed;
+        run.given_up = head.given_up;
         run.main = head.main;
         run.events = head.events;
         run.items = items;
@@ -143,33 +147,31 @@ impl Run {
     /// without having been decided here.
     pub fn rebuild(&mut self, now_ms: i64) {
         self.reindex();
-        let keys: Vec<StepKey> = (0u32..).map(StepKey).take(self.steps.len()).collect();
-        for key in &keys {
-            let step = self.at(*key);
-            let open = !step.phase.is_terminal();
-            if open && step.kind == Kind::Dag && step.started_ms != 0 {
-                resettle(self, *key, now_ms);
-            }
-        }
-        for key in keys {
-            self.rebuild_counts(key);
+        let keys = || (0u32..).map(StepKey);
+        let count = self.steps.len();
+        keys().take(count).for_each(|key| self.note_failure(key));
+        keys().take(count).for_each(|key| self.rebuild_counts(key));
+        keys().take(count).for_each(|key| self.rebuild_calls(key, now_ms));
+        if self.is_ending() {
+            self.sweep = Some(StepKey::ROOT);
         }
     }
 
     fn reindex(&mut self) {
         self.frames.clear();
         self.timers.clear();
-        self.expanding.clear();
         self.tops.clear();
+        self.ready.clear();
         self.throttled.clear();
         self.recalling.clear();
+        self.making.clear();
+        self.reserved = 0;
+        self.sweep = None;
+        self.deserted.clear();
         for key in (0u32..).map(StepKey).take(self.steps.len()) {
             self.index_step(key);
             let step = self.at(key);
             let (terminal, deadline) = (step.phase.is_terminal(), step.deadline_ms);
-            if terminal {
-                self.expanding.remove(&key);
-            }
             if deadline != 0 && !terminal {
                 self.timers.insert((deadline, key));
             }
@@ -181,7 +183,7 @@ impl Run {
     }
 
     /// Whether a step is over with all that ends with it, as far as the steps alone tell.
-    fn has_settled(&self, key: StepKey) -> bool {
+    pub(crate) fn has_settled(&self, key: StepKey) -> bool {
         let step = self.at(key);
         let must_end = |child: &StepKey| match self.at(*child).role {
             Role::Hook(_) => true,
@@ -203,7 +205,7 @@ impl Run {
             children.into_iter().filter(|child| !self.has_settled(*child)).collect();
         let (hooks, others): (Vec<_>, Vec<_>) =
             unsettled.into_iter().partition(|c| matches!(self.at(*c).role, Role::Hook(_)));
-        if let Some(frame) = self.frames.get_mut(&key) {
+        if let Some(frame) = self.frames.get_mut(key) {
             frame.open = others.len();
             frame.open_hooks = hooks.len();
         }
@@ -213,13 +215,36 @@ impl Run {
             && step.started_ms == 0
             && step.kind != Kind::Container;
         if unopened {
-            self.throttled.push_back(key);
+            self.ready.insert(key);
         } else if !step.phase.is_terminal() {
             self.note_alive(key);
+        } else if step.kind == Kind::Task && self.frames.get(key).is_some_and(|f| f.open > 0) {
+            self.deserted.insert(key, 0);
         }
     }
 
-    /// The pages that a turn changed.
+    /// Calls that a step is still to make.
+    fn rebuild_calls(&mut self, key: StepKey, now_ms: i64) {
+        let step = self.at(key);
+        if step.phase.is_terminal() || step.started_ms == 0 || self.given_up.is_some() {
+            return;
+        }
+        let (total, weight) = match step.kind {
+            Kind::Dag => return resettle(self, key, now_ms),
+            Kind::Group => (group_calls(self, &self.spec, key).map_or(0, <[_]>::len), 1),
+            Kind::FanOut => {
+                let weight = self.call_of(key).map_or(1, |call| self.compiled.item_weight(call));
+                (self.items.get(&key).map_or(0, |items| items.len()), weight)
+            }
+            _ => return,
+        };
+        let is_call = |key: &&StepKey| matches!(self.at(**key).role, Role::Item(_) | Role::Call(_));
+        let made = self.children(key).iter().filter(is_call).count();
+        self.set_calls(key, Calls { total, made, weight });
+        self.set_making(key, made < total || total == 0);
+    }
+
+    /// The pages that a turn changed. One may be named more than once.
     #[must_use]
     pub fn changed_pages(events: &[Event], steps_before: usize) -> Vec<usize> {
         let mut pages: Vec<usize> = Vec::new();
@@ -249,7 +274,7 @@ impl Run {
                 continue;
             }
             let page = page_of(key);
-            if pages.last() != Some(&page) && !pages.contains(&page) {
+            if pages.last() != Some(&page) {
                 pages.push(page);
             }
         }

@@ -1,6 +1,8 @@
 //! Facts, in the past tense. A run is the fold of its events and of nothing else: what an
 //! expression gave, which children were chosen, which machine was picked stand in them.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,7 +54,7 @@ impl StepSeed {
 pub enum Event {
     /// The run was accepted. Always the first.
     #[serde(rename = "submitted")]
-    Submitted(Box<RunSpec>),
+    Submitted(Arc<RunSpec>),
     /// A step came to be, waiting. Its key is the number of steps before it.
     #[serde(rename = "step")]
     StepAdded(StepSeed),
@@ -62,7 +64,7 @@ pub enum Event {
         /// The fan-out.
         step: StepKey,
         /// Its items, in order.
-        items: Vec<Value>,
+        items: Arc<Vec<Value>>,
     },
     /// A running task asked for a child; the step that carries it out follows.
     #[serde(rename = "task")]
@@ -216,6 +218,12 @@ pub enum Event {
         how: Shutdown,
         /// A text for the person who looks at it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// The run came to a limit that no run may pass: nothing more of it is made, and it ends.
+    #[serde(rename = "given-up")]
+    GivenUp {
+        /// What a person should read about it; names the limit.
         message: String,
     },
     /// The time of the run's main part was over before it was.

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use argosy_api::ports::{self, RunView};
-use argosy_engine::Input;
+use argosy_engine::{Input, Prepared};
 use argosy_model::{AttemptId, Cause, Code, Diagnostic, RunId, RunSpec};
 use argosy_scheduler::Reason;
 use argosy_store::{ListFilter, Object, ObjectChange, RunRow, Storage};
@@ -157,8 +157,8 @@ impl ports::Service for Service {
             let what = format!("a run named {:?} exists in {:?}", spec.name, spec.space);
             return Err(Diagnostic::new(Code::AlreadyExists, what).help("choose another name"));
         }
-        let (spec, cause) = (Box::new(spec), Box::new(cause));
-        self.ask(|answer| Request::Submit { spec, cause, answer }).await
+        let (prepared, cause) = (Box::new(Prepared::from(spec)), Box::new(cause));
+        self.ask(|answer| Request::Submit { prepared, cause, answer }).await
     }
 
     async fn input(&self, run: RunId, input: Input, cause: Cause) -> Result<bool, Diagnostic> {

@@ -9,7 +9,7 @@ use argosy_store::{
     Assembly, Commit, ListFilter, Loaded, Object, ObjectChange, Result, RunRow, Storage,
 };
 use async_trait::async_trait;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 /// What becomes of the commit during which the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Disk {
     crash: Arc<Mutex<Option<(u64, Fate)>>>,
     /// Told when the power goes.
     pub(crate) power: Arc<Notify>,
+    /// Whether commits take as long as this is true.
+    busy: watch::Sender<bool>,
 }
 
 impl Disk {
@@ -62,6 +64,11 @@ impl Disk {
             kept.commits
         });
         plan.filter(|(at, _)| *at <= number).map(|(_, fate)| fate)
+    }
+
+    /// Lets no commit come to its end, or lets them again.
+    pub fn keep_busy(&self, busy: bool) {
+        self.busy.send_replace(busy);
     }
 
     /// Waits until the power goes.
@@ -146,6 +153,8 @@ impl Storage for Disk {
     async fn commit(&self, commit: &Commit) -> Result<u64> {
         // A disk takes its time: others get a turn.
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        // The sender lives as long as the disk.
+        let _ = self.busy.subscribe().wait_for(|busy| !busy).await;
         match self.fate() {
             None => Ok(self.with(|kept| kept.write(commit))),
             Some(fate) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use argosy_engine::{Head, Run};
+use argosy_engine::{Head, Run, Steps};
 use argosy_model::{Record, RunId, RunSpec, Step, StepKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -126,7 +126,7 @@ pub struct Archived {
 struct WholeRef<'a> {
     spec: &'a RunSpec,
     head: Head,
-    steps: &'a [Step],
+    steps: &'a Steps,
     items: &'a BTreeMap<StepKey, Arc<Vec<Value>>>,
 }
 

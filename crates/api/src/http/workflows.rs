@@ -17,7 +17,7 @@ use super::labels::Selector;
 use super::query::{self, Query};
 use super::{Asked, Door, library, select};
 use crate::argo::{Kind, Object, SubmitOptions, load, to_run};
-use crate::argo_status::workflow;
+use crate::argo_status::{outline, workflow};
 use crate::ports::RunView;
 
 /// Runs that one list shows at most.
@@ -377,7 +377,8 @@ pub(super) async fn verb(
         _ => return Err(not_found("verb", &verb)),
     };
     door.service.input(row.id, input, caller.cause()).await?;
-    Ok(Json(view.read(workflow)))
+    // Without its nodes: a run of a million would keep the loop, and whoever asks, waiting.
+    Ok(Json(view.read(outline)))
 }
 
 fn unsupported(what: &str) -> super::Refusal {

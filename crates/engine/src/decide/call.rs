@@ -5,11 +5,13 @@ use std::sync::Arc;
 use argosy_model::event::StepSeed;
 use argosy_model::graph::{Argument, Arguments, Body, Call, Graph, Target, Template};
 use argosy_model::run::Plan;
-use argosy_model::{Event, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits};
+use argosy_model::{Event, Inputs, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits};
 use serde_json::Value;
 
 use super::bind::{self, bind};
+use super::limit::WITH_THE_RUN;
 use super::turn::{Turn, Work};
+use crate::Run;
 use crate::scope::View;
 
 /// Whether a retry of this body is a step of its own, with the tries below it.
@@ -73,17 +75,12 @@ impl Turn<'_> {
     ) {
         let spec = Arc::clone(&self.run.spec);
         let Some(graph) = graph_of(&spec) else { return };
+        if !self.may_add(1) {
+            return;
+        }
         let owner = self.owner_of(parent, role);
         if let Some(text) = self.refusal(parent, role) {
             return self.add_ended(parent, role, StepSeed::NO_TEMPLATE, Phase::Failed, text);
-        }
-        if self.run.steps.len() as u64 >= limits::STEPS.max {
-            let text = format!(
-                "the run has reached the limit `{}` of {}",
-                limits::STEPS.name,
-                limits::STEPS.max
-            );
-            return self.add_ended(parent, role, StepSeed::NO_TEMPLATE, Phase::Error, text);
         }
         if let (Some(each), None) = (&call.each, item) {
             return self.make_fan_out(parent, role, owner, each, call);
@@ -119,7 +116,7 @@ impl Turn<'_> {
         role: Role,
         at: u32,
         template: &Template,
-        inputs: Result<argosy_model::Inputs, String>,
+        inputs: Result<Inputs, String>,
     ) {
         let inputs = match inputs {
             Ok(inputs) => inputs,
@@ -133,6 +130,7 @@ impl Turn<'_> {
             );
             return self.add_ended(parent, role, at, Phase::Error, text);
         }
+        self.spend(size(&inputs) / BYTES);
         let kind = if retries_below(template) { Kind::Retry } else { kind_of(template) };
         let key = self.add(parent, role, kind, at, Some(inputs));
         self.set_timeout(key, template);
@@ -164,6 +162,12 @@ impl Turn<'_> {
 
     /// Why nothing new may be made there.
     pub(super) fn refusal(&self, parent: StepKey, role: Role) -> Option<String> {
+        if !self.run.is_ending() {
+            return None;
+        }
+        if self.run.given_up.is_some() {
+            return Some(WITH_THE_RUN.to_owned());
+        }
         let exit =
             role == Role::Exit || self.run.is_exit_work(parent) || self.is_exit_hook(parent, role);
         match self.run.shutdown {
@@ -191,8 +195,12 @@ impl Turn<'_> {
             return self.end(key, Phase::Failed, Some(text), None);
         }
         if self.run.suspended {
-            self.run.throttled.push_back(key);
+            self.run.ready.insert(key);
             return;
+        }
+        if self.is_left_out(key) {
+            let text = "not started: something beside it failed".to_owned();
+            return self.end(key, Phase::Omitted, Some(text), None);
         }
         if !self.pass_gate(key) || !self.has_locks(key) || !self.has_recalled(key) {
             return;
@@ -201,6 +209,9 @@ impl Turn<'_> {
             Kind::Process | Kind::Task | Kind::ContainerSet => self.open_leaf(key),
             Kind::Nothing => self.end(key, Phase::Succeeded, None, None),
             _ => {
+                if !self.may_add(self.below(key)) {
+                    return;
+                }
                 self.emit(Event::StepStarted { step: key });
                 self.fire_hooks(key);
                 match kind {
@@ -214,29 +225,72 @@ impl Turn<'_> {
         }
     }
 
+    /// How many steps a step has below it at least, if all goes well.
+    fn below(&self, key: StepKey) -> u64 {
+        let step = self.run.at(key);
+        let own = 1 + u64::from(matches!(step.role, Role::Try(_)));
+        self.run.compiled.weight(step.template).saturating_sub(own)
+    }
+
+    /// Whether a failure keeps a step from starting: one that is bounded with those beside it.
+    fn is_left_out(&self, key: StepKey) -> bool {
+        let owner = self.run.gate_of(key).map(|(owner, _)| owner);
+        let frame = owner.and_then(|owner| self.run.frames.get(owner));
+        frame.is_some_and(|frame| frame.failed_fast)
+    }
+
     fn pass_gate(&mut self, key: StepKey) -> bool {
         let Some((owner, limit)) = self.run.gate_of(key) else { return true };
-        let frame = self.run.frames.entry(owner).or_default();
-        if frame.alive.contains(&key) {
+        let gate = self.run.frames.of(owner).gate.get_or_insert_default();
+        if gate.alive.contains(&key) {
             return true;
         }
-        let passes = frame.alive.len() < limit;
+        let passes = gate.alive.len() < limit;
         if passes {
-            frame.alive.insert(key);
+            gate.alive.insert(key);
         } else {
-            frame.gated.push_back(key);
+            gate.waiting.push_back(key);
         }
         passes
     }
 
+    /// A step is over: whoever waited for its place goes on.
     pub(super) fn release_gate(&mut self, key: StepKey) {
         let Some((owner, limit)) = self.run.gate_of(key) else { return };
-        let Some(frame) = self.run.frames.get_mut(&owner) else { return };
-        frame.alive.remove(&key);
-        let room = limit.saturating_sub(frame.alive.len()).min(frame.gated.len());
-        let next: Vec<_> = frame.gated.drain(..room).collect();
-        next.into_iter().for_each(|key| self.then(Work::Open(key)));
+        let frame = self.run.frames.get_mut(owner);
+        if let Some(gate) = frame.and_then(|frame| frame.gate.as_deref_mut()) {
+            gate.alive.remove(&key);
+            self.let_pass(owner, limit);
+        }
     }
+
+    /// Opens those that wait at a template's bound, as many as it has room for. Where a failure
+    /// keeps them from starting, one needs no room, and each lets the next one follow.
+    pub(super) fn let_pass(&mut self, owner: StepKey, limit: usize) {
+        let Run { frames, steps, .. } = &mut *self.run;
+        let Some(frame) = frames.get_mut(owner) else { return };
+        let failed = frame.failed_fast;
+        let Some(gate) = frame.gate.as_deref_mut() else { return };
+        let mut passed = Vec::new();
+        while gate.alive.len() < limit || (failed && passed.is_empty()) {
+            let Some(next) = gate.waiting.pop_front() else { break };
+            // One that was ended while it waited takes no place.
+            if !steps[next.index()].phase.is_terminal() {
+                gate.alive.insert(next);
+                passed.push(next);
+            }
+        }
+        passed.into_iter().for_each(|key| self.then(Work::Open(key)));
+    }
+}
+
+/// Bytes of values that cost as much as the smallest thing that a turn counts.
+const BYTES: u64 = 32;
+
+/// Bytes of a step's values.
+fn size(inputs: &Inputs) -> u64 {
+    let texts = inputs.parameters.iter().flatten().map(|text| text.len() as u64);
+    texts.sum()
 }
 
 /// The template that a call names.

@@ -1,137 +1,66 @@
 //! Calls in the order of their dependencies
 //! (argo-workflows `workflow/controller/dag.go`, `docs/enhanced-depends-logic.md`).
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
-use argosy_model::event::StepSeed;
-use argosy_model::graph::{Body, Dag};
-use argosy_model::run::Plan;
-use argosy_model::{Kind, Phase, Role, RunSpec, StepKey};
+use argosy_model::graph::Dag;
+use argosy_model::{Kind, Phase, Role, StepKey};
 
 use super::bind::render_text;
+use super::making::dag_of;
 use super::turn::Turn;
 use crate::compiled::DagPlan;
 use crate::depends::Condition;
+use crate::frame::{Calls, DagFrame};
 use crate::run::Run;
 use crate::scope::View;
 
-fn dag_of(spec: &RunSpec, template: u32) -> Option<&Dag> {
-    let Plan::Graph(graph) = &spec.plan else { return None };
-    match &graph.templates.get(template as usize)?.body {
-        Body::Dag(dag) => Some(dag),
-        _ => None,
-    }
-}
-
 impl Turn<'_> {
     pub(super) fn open_dag(&mut self, key: StepKey) {
-        if let Err(text) = prepare(self.run, key, self.now_ms) {
-            return self.end(key, Phase::Error, Some(text), None);
-        }
-        let ready: Vec<u32> = match self.run.frames.get(&key) {
-            Some(frame) => (0u32..)
-                .zip(frame.wanted.iter().zip(&frame.unmet))
-                .filter(|(_, (wanted, unmet))| **wanted && **unmet == 0)
-                .map(|(at, _)| at)
-                .collect(),
-            None => Vec::new(),
+        let wanted = match prepare(self.run, key, self.now_ms) {
+            Ok(wanted) => wanted,
+            Err(text) => return self.end(key, Phase::Error, Some(text), None),
         };
-        if ready.is_empty() {
+        self.spend(wanted as u64);
+        if wanted == 0 {
             return self.end_with_outputs(key);
         }
-        ready.into_iter().for_each(|task| self.start_task(key, task));
-    }
-
-    fn start_task(&mut self, key: StepKey, task: u32) {
-        let spec = Arc::clone(&self.run.spec);
-        let dag = dag_of(&spec, self.run.at(key).template);
-        if let Some(call) = dag.and_then(|dag| dag.tasks.get(task as usize)) {
-            self.make_call(key, Role::Call(task), call, None);
+        if self.expect_calls(key, wanted, 1) {
+            self.make_now(key);
         }
     }
 
     /// A task has settled: what waited for it is looked at again.
     pub(super) fn advance_dag(&mut self, key: StepKey, child: StepKey) {
         let Role::Call(task) = self.run.at(child).role else { return };
-        let template = self.run.at(key).template;
-        self.settle_task(key, child, task);
-        let compiled = Arc::clone(&self.run.compiled);
-        let Some(plan) = compiled.dag(template) else { return };
-        let dependents = plan.dependents.get(task as usize).map_or(&[][..], Vec::as_slice);
-        for dependent in dependents {
-            self.consider(key, plan, *dependent);
-        }
+        let looked_at = settle_task(self.run, key, child, task);
+        self.spend(looked_at as u64);
+        self.fail_fast(key);
+        self.make_now(key);
         self.end_dag_when_over(key);
     }
 
-    /// Notes the end of a task: for its dependents' counts and for the DAG's own end.
-    fn settle_task(&mut self, key: StepKey, child: StepKey, task: u32) {
-        let branch = branch_phase(self.run, key, child, task);
-        let continues = self.continues_on(child);
-        let skipped = self.run.at(child).phase == Phase::Skipped;
-        let fail_fast = self.dag_fails_fast(key);
-        let compiled = Arc::clone(&self.run.compiled);
-        let template = self.run.at(key).template;
-        let Some(frame) = self.run.frames.get_mut(&key) else { return };
-        if let Some(slot) = frame.branch.get_mut(task as usize) {
-            *slot = Some(branch);
-        }
-        for dependent in compiled
-            .dag(template)
-            .and_then(|p| p.dependents.get(task as usize))
-            .into_iter()
-            .flatten()
-        {
-            if let Some(unmet) = frame.unmet.get_mut(*dependent as usize) {
-                *unmet = unmet.saturating_sub(1);
-            }
-        }
-        let fails = branch.is_failure() && !continues && !skipped;
-        if fails && frame.targets.contains(&task) && frame.broken.is_none() {
-            frame.broken = Some(branch);
-            if fail_fast {
-                let gated = std::mem::take(&mut frame.gated);
-                for waiting in gated {
-                    let text = "not started: the DAG failed fast".to_owned();
-                    self.end(waiting, Phase::Omitted, Some(text), None);
-                }
-            }
-        }
-    }
-
-    fn dag_fails_fast(&self, key: StepKey) -> bool {
-        let dag = dag_of(&self.run.spec, self.run.at(key).template);
-        dag.and_then(|dag| dag.fail_fast).unwrap_or(true)
-    }
-
-    /// Starts or omits a task, if its dependencies decide that by now.
-    fn consider(&mut self, key: StepKey, plan: &DagPlan, task: u32) {
-        let Some(frame) = self.run.frames.get(&key) else { return };
-        let at = task as usize;
-        let made = frame.by_call.get(at).copied().flatten().is_some();
-        if made || !frame.wanted.get(at).copied().unwrap_or(false) {
+    /// Lets nobody start any more who waits for the DAG's own bound, once it has failed.
+    fn fail_fast(&mut self, key: StepKey) {
+        let Some(frame) = self.run.frames.get_mut(key) else { return };
+        let broken = frame.dag.as_ref().is_some_and(|dag| dag.broken.is_some());
+        if !broken || frame.failed_fast || !dag_fails_fast(self.run, key) {
             return;
         }
-        let Some(depends) = plan.depends.get(at).and_then(Option::as_ref) else { return };
-        if frame.unmet.get(at).is_some_and(|unmet| *unmet > 0) && !depends.is_eager() {
-            return;
-        }
-        let run = &*self.run;
-        let value = depends.value(&mut |name, condition| task_holds(run, key, name, condition));
-        match value {
-            Some(true) => self.start_task(key, task),
-            Some(false) => {
-                let text = "omitted: depends condition not met".to_owned();
-                self.add_ended(key, Role::Call(task), StepSeed::NO_TEMPLATE, Phase::Omitted, text);
-            }
-            None => {}
-        }
+        note_fail_fast(self.run, key);
+        self.let_pass(key, 0);
+    }
+
+    /// What the dependencies of a task say; `None` while they do not decide.
+    pub(super) fn is_met(&self, key: StepKey, task: u32) -> Option<bool> {
+        let plan = self.run.compiled.dag(self.run.at(key).template)?;
+        is_met(self.run, key, plan, task)
     }
 
     /// Ends a DAG once nothing of it is open.
-    fn end_dag_when_over(&mut self, key: StepKey) {
-        let Some(frame) = self.run.frames.get(&key) else { return };
-        if frame.open > 0 {
+    pub(super) fn end_dag_when_over(&mut self, key: StepKey) {
+        if self.run.has_calls(key) || self.run.frames.get(key).is_none_or(|frame| frame.open > 0) {
             return;
         }
         match first_failure(self.run, key) {
@@ -141,9 +70,84 @@ impl Turn<'_> {
     }
 }
 
+fn dag_fails_fast(run: &Run, key: StepKey) -> bool {
+    let dag = dag_of(&run.spec, run.at(key).template);
+    dag.and_then(|dag| dag.fail_fast).unwrap_or(true)
+}
+
+fn note_fail_fast(run: &mut Run, key: StepKey) {
+    if let Some(frame) = run.frames.get_mut(key) {
+        frame.failed_fast = true;
+    }
+}
+
+fn is_met(run: &Run, key: StepKey, plan: &DagPlan, task: u32) -> Option<bool> {
+    match plan.depends.get(task as usize)? {
+        None => Some(true),
+        Some(depends) => {
+            let dag = run.frames.get(key)?.dag.as_deref()?;
+            depends.value(&mut |task, condition| task_holds(run, dag, *task, condition))
+        }
+    }
+}
+
+/// Notes the end of a task: for the DAG's own end, and for its dependents, which are ready where
+/// that decides. How many those are.
+fn settle_task(run: &mut Run, key: StepKey, child: StepKey, task: u32) -> usize {
+    let branch = branch_phase(run, key, child, task);
+    let continues = run.continues_on(child);
+    let skipped = run.at(child).phase == Phase::Skipped;
+    let compiled = Arc::clone(&run.compiled);
+    let Some(plan) = compiled.dag(run.at(key).template) else { return 0 };
+    let Some(dag) = dag_frame(run, key) else { return 0 };
+    let at = task as usize;
+    if let Some(slot) = dag.branch.get_mut(at) {
+        *slot = Some(branch);
+    }
+    let fails = branch.is_failure() && !continues && !skipped;
+    if fails && dag.is_target.get(at).copied().unwrap_or(false) && dag.broken.is_none() {
+        dag.broken = Some(branch);
+    }
+    let dependents = plan.dependents.get(at).map_or(&[][..], Vec::as_slice);
+    let mut eager = Vec::new();
+    for dependent in dependents {
+        let at = *dependent as usize;
+        let Some(unmet) = dag.unmet.get_mut(at) else { continue };
+        *unmet = unmet.saturating_sub(1);
+        if *unmet == 0 {
+            dag.make_ready(*dependent);
+        } else if plan.eager.get(at) == Some(&true) {
+            eager.push(*dependent);
+        }
+    }
+    for dependent in eager {
+        if is_met(run, key, plan, dependent).is_some()
+            && let Some(dag) = dag_frame(run, key)
+        {
+            dag.make_ready(dependent);
+        }
+    }
+    dependents.len()
+}
+
+fn dag_frame(run: &mut Run, key: StepKey) -> Option<&mut DagFrame> {
+    run.frames.get_mut(key)?.dag.as_deref_mut()
+}
+
+impl DagFrame {
+    /// A task's turn has come, if it is wanted and has not had it.
+    fn make_ready(&mut self, task: u32) {
+        if let Some(waits) = self.waits.get_mut(task as usize)
+            && std::mem::take(waits)
+        {
+            self.ready.push(Reverse(task));
+        }
+    }
+}
+
 /// The first target, in the order of the targets, whose branch failed with nothing to continue.
 fn first_failure(run: &Run, key: StepKey) -> Option<Phase> {
-    let frame = run.frames.get(&key)?;
+    let frame = run.frames.get(key)?.dag.as_deref()?;
     let calls = &dag_of(&run.spec, run.at(key).template)?.tasks;
     frame.targets.iter().find_map(|task| {
         let branch = (*frame.branch.get(*task as usize)?)?;
@@ -167,7 +171,7 @@ fn branch_phase(run: &Run, key: StepKey, child: StepKey, task: u32) -> Phase {
     }
     let needs =
         run.compiled.dag(run.at(key).template).and_then(|plan| plan.needs.get(task as usize));
-    let frame = run.frames.get(&key);
+    let frame = run.frames.get(key).and_then(|frame| frame.dag.as_deref());
     let before = needs
         .into_iter()
         .flatten()
@@ -179,10 +183,10 @@ fn branch_phase(run: &Run, key: StepKey, child: StepKey, task: u32) -> Phase {
 }
 
 /// What a condition says of a task; `None` while it is open.
-fn task_holds(run: &Run, key: StepKey, name: &str, condition: Condition) -> Option<bool> {
-    let child = crate::scope::find_call(run, key, name)?;
+fn task_holds(run: &Run, dag: &DagFrame, task: u32, condition: Condition) -> Option<bool> {
+    let child = (*dag.by_call.get(task as usize)?)?;
     let step = run.at(child);
-    let open_hooks = run.frames.get(&child).is_some_and(|frame| frame.open_hooks > 0);
+    let open_hooks = run.frames.get(child).is_some_and(|frame| frame.open_hooks > 0);
     if !step.phase.is_terminal() || open_hooks {
         return None;
     }
@@ -215,9 +219,9 @@ fn items(run: &Run, fan_out: StepKey) -> impl Iterator<Item = Phase> {
     children.filter(|step| matches!(step.role, Role::Item(_))).map(|step| step.phase)
 }
 
-/// Fills in what a DAG's frame derives from its graph and its settled tasks. Also how the frame is
-/// rebuilt when a run is loaded.
-pub(crate) fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<(), String> {
+/// Fills in what a DAG's frame derives from its graph. Tasks without dependencies that have no step
+/// are ready. Tells how many tasks are wanted.
+fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<usize, String> {
     let spec = Arc::clone(&run.spec);
     let template = run.at(key).template;
     let Some(dag) = dag_of(&spec, template) else {
@@ -236,13 +240,27 @@ pub(crate) fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<(), St
             open.extend(plan.needs.get(task as usize).into_iter().flatten());
         }
     }
-    let frame = run.frames.entry(key).or_default();
-    frame.by_call.resize(dag.tasks.len(), None);
-    frame.branch = vec![None; dag.tasks.len()];
-    frame.unmet = plan.needs.iter().map(|n| u32::try_from(n.len()).unwrap_or(u32::MAX)).collect();
-    frame.wanted = wanted;
-    frame.targets = targets;
-    Ok(())
+    let count = wanted.iter().filter(|wanted| **wanted).count();
+    let dag = run.frames.of(key).dag.get_or_insert_default();
+    dag.by_call.resize(wanted.len(), None);
+    dag.branch = vec![None; wanted.len()];
+    dag.unmet = plan.needs.iter().map(|n| u32::try_from(n.len()).unwrap_or(u32::MAX)).collect();
+    dag.is_target = vec![false; wanted.len()];
+    for target in &targets {
+        if let Some(slot) = dag.is_target.get_mut(*target as usize) {
+            *slot = true;
+        }
+    }
+    dag.waits =
+        wanted.iter().zip(&dag.by_call).map(|(wanted, made)| *wanted && made.is_none()).collect();
+    dag.targets = targets;
+    dag.ready.clear();
+    for task in (0u32..).take(wanted.len()) {
+        if dag.unmet.get(task as usize) == Some(&0) {
+            dag.make_ready(task);
+        }
+    }
+    Ok(count)
 }
 
 fn targets(view: &View<'_>, dag: &Dag, plan: &DagPlan) -> Result<Vec<u32>, String> {
@@ -263,17 +281,23 @@ fn targets(view: &View<'_>, dag: &Dag, plan: &DagPlan) -> Result<Vec<u32>, Strin
         .collect()
 }
 
-/// Settles again, on a run that was just loaded, every task that had settled, in their order.
+/// Derives again, on a run that was just loaded, what a DAG knows of its tasks.
 pub(crate) fn resettle(run: &mut Run, key: StepKey, now_ms: i64) {
-    if prepare(run, key, now_ms).is_err() {
-        return;
-    }
+    let Ok(total) = prepare(run, key, now_ms) else { return };
     let children: Vec<StepKey> = run.children(key).to_vec();
-    let mut turn = Turn::new(run, now_ms);
+    let mut made = 0;
     for child in children {
-        let step = turn.run.at(child);
-        if let (Role::Call(task), true) = (step.role, step.phase.is_terminal()) {
-            turn.settle_task(key, child, task);
+        let Role::Call(task) = run.at(child).role else { continue };
+        made += 1;
+        if run.has_settled(child) {
+            settle_task(run, key, child, task);
         }
     }
+    let broken = dag_frame(run, key).is_some_and(|dag| dag.broken.is_some());
+    if broken && dag_fails_fast(run, key) {
+        note_fail_fast(run, key);
+    }
+    run.set_calls(key, Calls { total, made, weight: 1 });
+    let has_calls = run.has_calls(key);
+    run.set_making(key, has_calls);
 }

@@ -2,7 +2,7 @@
 //! sets at its start.
 
 use argosy_model::graph::Graph;
-use argosy_model::{AttemptId, Event, Kind, Phase, Role, StepKey, TaskSpec, limits};
+use argosy_model::{AttemptId, Event, Kind, Phase, Role, StepKey, TaskSpec};
 
 use super::bind::{as_parameter, eval};
 use super::turn::{Turn, Work};
@@ -14,34 +14,37 @@ impl Turn<'_> {
             return;
         }
         let key = parent.step;
-        let known = self
-            .run
-            .children(key)
-            .iter()
-            .any(|child| self.run.task_of(*child).is_some_and(|known| known.name == task.name));
-        if known {
+        let frame = self.run.frames.get(key);
+        let known = frame.is_some_and(|frame| frame.names.contains_key(task.name.as_str()));
+        if known || !self.may_add(1) {
             return;
         }
         let number = u32::try_from(self.run.children(key).len()).unwrap_or(u32::MAX);
         let at = u32::try_from(self.run.tasks.len()).unwrap_or(u32::MAX);
         self.emit(Event::TaskAdded(task));
-        let role = Role::Child(number);
-        if self.run.steps.len() as u64 >= limits::STEPS.max {
-            let text = format!("the run has reached the limit `{}`", limits::STEPS.name);
-            return self.add_ended(key, role, at, Phase::Error, text);
-        }
-        let child = self.add(key, role, Kind::Task, at, None);
+        let child = self.add(key, Role::Child(number), Kind::Task, at, None);
         self.then(Work::Open(child));
     }
 
     /// A task is over: children that it left behind are not needed any more.
     pub(super) fn end_children(&mut self, key: StepKey) {
-        for child in self.run.children(key).to_vec() {
-            let step = self.run.at(child);
-            if matches!(step.role, Role::Child(_)) && !step.phase.is_terminal() {
-                self.abort(child);
-            }
+        let open = self.run.frames.get(key).is_some_and(|frame| frame.open > 0);
+        if self.run.at(key).kind == Kind::Task && open {
+            self.run.deserted.insert(key, 0);
         }
+    }
+
+    /// Ends the next of the children that a task left behind.
+    pub(super) fn desert(&mut self) -> bool {
+        let Some((key, told)) = self.run.deserted.pop_first() else { return false };
+        let Some(child) = self.run.children(key).get(told).copied() else { return true };
+        self.run.deserted.insert(key, told + 1);
+        self.spend(1);
+        let step = self.run.at(child);
+        if matches!(step.role, Role::Child(_)) && !step.phase.is_terminal() {
+            self.abort(child);
+        }
+        true
     }
 
     fn abort(&mut self, key: StepKey) {

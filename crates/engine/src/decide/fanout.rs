@@ -13,9 +13,6 @@ use super::steps::child_failed;
 use super::turn::Turn;
 use crate::scope::View;
 
-/// How many items one turn makes steps of.
-const CHUNK: usize = 1_000;
-
 impl Turn<'_> {
     pub(super) fn make_fan_out(
         &mut self,
@@ -34,86 +31,48 @@ impl Turn<'_> {
             Ok(items) => items,
             Err(text) => return self.add_ended(parent, role, template, Phase::Error, text),
         };
+        let weight = self.run.compiled.item_weight(call);
+        if !self.may_add((items.len() as u64).saturating_mul(weight).saturating_add(1)) {
+            return;
+        }
         let key = self.add(parent, role, Kind::FanOut, template, None);
-        let empty = items.is_empty();
-        self.emit(Event::ItemsListed { step: key, items });
-        if empty {
+        let count = items.len();
+        self.spend(count as u64);
+        self.emit(Event::ItemsListed { step: key, items: Arc::new(items) });
+        if count == 0 {
             let text = "Skipped, empty params".to_owned();
             return self.end(key, Phase::Skipped, Some(text), None);
         }
         self.emit(Event::StepStarted { step: key });
-    }
-
-    /// Makes steps of the next items, as many as one turn may.
-    pub(super) fn expand_some(&mut self) {
-        let mut room = CHUNK;
-        while let Some(key) = self.run.expanding.first().copied().filter(|_| room > 0) {
-            if self.run.suspended {
-                return;
-            }
-            let Some(items) = self.run.items.get(&key).map(Arc::clone) else {
-                self.run.expanding.remove(&key);
-                continue;
-            };
-            if self.failed_fast(key) {
-                self.run.expanding.remove(&key);
-                self.advance_fan_out(key);
-                continue;
-            }
-            let call = self.run.call_of(key).cloned();
-            let made = self.items_made(key);
-            let Some(call) = call.filter(|_| made < items.len()) else {
-                // A loaded run does not know yet which loops are complete.
-                self.run.expanding.remove(&key);
-                self.advance_fan_out(key);
-                continue;
-            };
-            let until = items.len().min(made + room);
-            for (at, item) in items.iter().enumerate().take(until).skip(made) {
-                let at = u32::try_from(at).unwrap_or(u32::MAX);
-                self.make_call(key, Role::Item(at), &call, Some(item));
-            }
-            room -= until - made;
-            if until == items.len() {
-                self.run.expanding.remove(&key);
-            }
+        if self.expect_calls(key, count, weight) {
+            self.make_later(key);
         }
-    }
-
-    fn items_made(&self, key: StepKey) -> usize {
-        let children = self.run.children(key).iter();
-        children.filter(|child| matches!(self.run.at(**child).role, Role::Item(_))).count()
     }
 
     /// Whether an item of a loop has failed that nothing continues on, in a template where the
     /// first failure keeps the rest from starting.
-    fn failed_fast(&self, key: StepKey) -> bool {
-        let owner = self.run.boundary(key);
-        self.fails_fast(owner)
-            && self
-                .run
-                .children(key)
-                .iter()
-                .any(|child| self.run.at(*child).phase.is_failure() && !self.continues_on(*child))
+    pub(super) fn failed_fast(&self, key: StepKey) -> bool {
+        let failed = self.run.frames.get(key).is_some_and(|frame| frame.first_failed.is_some());
+        let owner = self.run.template_of(self.run.boundary(key));
+        failed && owner.is_some_and(|template| template.fail_fast == Some(true))
     }
 
+    /// An item has settled, or no further one is made.
     pub(super) fn advance_fan_out(&mut self, key: StepKey) {
-        if self.failed_fast(key) {
-            let owner = self.run.boundary(key);
-            self.drop_gated(owner, "an item before it failed");
-        }
-        let Some(frame) = self.run.frames.get(&key) else { return };
-        if frame.open > 0 || self.run.expanding.contains(&key) {
+        let frame = self.run.frames.get(key);
+        let Some(frame) = frame.filter(|frame| frame.open == 0) else { return };
+        let calls = frame.calls;
+        if calls.made < calls.total {
             return;
         }
-        let children = frame.children.iter().map(|child| (*child, self.run.at(*child)));
-        let mut failed = children.into_iter().filter(|(_, step)| step.phase.is_failure());
         // The last failure decides, as upstream's loop over the children has it.
-        match failed.next_back().map(|(child, step)| (child, step.phase)) {
-            Some((child, phase)) => {
-                let text = child_failed(self.run, child);
-                self.end(key, phase, Some(text), None);
-            }
+        if let Some(child) = frame.last_failed {
+            let (phase, text) = (self.run.at(child).phase, child_failed(self.run, child));
+            return self.end(key, phase, Some(text), None);
+        }
+        let all = self.run.items.get(&key).map_or(0, |items| items.len());
+        match self.refusal(key, Role::Item(0)).filter(|_| calls.made < all) {
+            Some(text) => self.end(key, Phase::Failed, Some(text), None),
             None => self.end(key, Phase::Succeeded, None, None),
         }
     }
@@ -209,50 +168,70 @@ fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Value>, String> {
     };
     let length = start.abs_diff(end).saturating_add(1);
     limits::ITEMS.check(length, "withSequence").map_err(|refused| refused.what)?;
-    let format = sequence.format.as_deref().unwrap_or("%d");
     let values: Vec<i64> =
         if start <= end { (start..=end).collect() } else { (end..=start).rev().collect() };
-    values.into_iter().map(|value| printf(format, value).map(Value::from)).collect()
+    let Some(format) = sequence.format.as_deref() else {
+        return Ok(values.into_iter().map(|value| Value::from(value.to_string())).collect());
+    };
+    let format = Format::parse(format)?;
+    Ok(values.into_iter().map(|value| Value::from(format.print(value))).collect())
 }
 
 /// `%d` and its relatives with flags and width, as Go's `fmt.Sprintf` prints one whole number.
-fn printf(format: &str, value: i64) -> Result<String, String> {
-    let refuse = || format!("withSequence: format {format:?} is not for one whole number");
-    let (before, rest) = format.split_once('%').ok_or_else(refuse)?;
-    let end = rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
-    let (spec, after) = rest.split_at(end);
-    let verb = after.chars().next().ok_or_else(refuse)?;
-    let after = &after[verb.len_utf8()..];
-    let width_at = spec.find(|c: char| c.is_ascii_digit() && c != '0').unwrap_or(spec.len());
-    let (flags, width) = spec.split_at(width_at);
-    let width: usize = if width.is_empty() { 0 } else { width.parse().map_err(|_| refuse())? };
-    if width > 100 || !flags.chars().all(|c| "0-+ #".contains(c)) || after.contains('%') {
-        return Err(refuse());
+struct Format<'f> {
+    before: &'f str,
+    flags: &'f str,
+    width: usize,
+    verb: char,
+    after: &'f str,
+}
+
+impl Format<'_> {
+    fn parse(format: &str) -> Result<Format<'_>, String> {
+        let refuse = || format!("withSequence: format {format:?} is not for one whole number");
+        let (before, rest) = format.split_once('%').ok_or_else(refuse)?;
+        let end = rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
+        let (spec, after) = rest.split_at(end);
+        let verb = after.chars().next().ok_or_else(refuse)?;
+        let after = &after[verb.len_utf8()..];
+        let width_at = spec.find(|c: char| c.is_ascii_digit() && c != '0').unwrap_or(spec.len());
+        let (flags, width) = spec.split_at(width_at);
+        let width: usize =
+            if width.is_empty() { 0 } else { width.parse().map_err(|_| refuse())? };
+        let known = "dvxXob".contains(verb) && flags.chars().all(|c| "0-+ #".contains(c));
+        if width > 100 || !known || after.contains('%') {
+            return Err(refuse());
+        }
+        Ok(Format { before, flags, width, verb, after })
     }
-    let sign = if value < 0 {
-        "-"
-    } else if flags.contains('+') {
-        "+"
-    } else {
-        ""
-    };
-    let (prefix, magnitude) = (flags.contains('#'), value.unsigned_abs());
-    let digits = match verb {
-        'd' | 'v' => magnitude.to_string(),
-        'x' => format!("{}{magnitude:x}", if prefix { "0x" } else { "" }),
-        'X' => format!("{}{magnitude:X}", if prefix { "0X" } else { "" }),
-        'o' => format!("{}{magnitude:o}", if prefix { "0" } else { "" }),
-        'b' => format!("{magnitude:b}"),
-        _ => return Err(refuse()),
-    };
-    let number = if flags.contains('-') {
-        format!("{:<width$}", format!("{sign}{digits}"))
-    } else if flags.contains('0') {
-        format!("{sign}{digits:0>pad$}", pad = width.saturating_sub(sign.len()))
-    } else {
-        format!("{:>width$}", format!("{sign}{digits}"))
-    };
-    Ok(format!("{before}{number}{after}"))
+
+    fn print(&self, value: i64) -> String {
+        let Format { before, flags, width, verb, after } = *self;
+        let sign = if value < 0 {
+            "-"
+        } else if flags.contains('+') {
+            "+"
+        } else {
+            ""
+        };
+        let (prefix, magnitude) = (flags.contains('#'), value.unsigned_abs());
+        let digits = match verb {
+            'x' => format!("{}{magnitude:x}", if prefix { "0x" } else { "" }),
+            'X' => format!("{}{magnitude:X}", if prefix { "0X" } else { "" }),
+            'o' => format!("{}{magnitude:o}", if prefix { "0" } else { "" }),
+            'b' => format!("{magnitude:b}"),
+            _ => magnitude.to_string(),
+        };
+        let pad = width.saturating_sub(sign.len() + digits.len());
+        let (left, zeros, right) = if flags.contains('-') {
+            (0, 0, pad)
+        } else if flags.contains('0') {
+            (0, pad, 0)
+        } else {
+            (pad, 0, 0)
+        };
+        format!("{before}{:left$}{sign}{:0<zeros$}{digits}{:right$}{after}", "", "", "")
+    }
 }
 
 #[cfg(test)]
@@ -272,10 +251,11 @@ mod tests {
             ("%x", 255, "ff"),
             ("a%db", 1, "a1b"),
         ] {
-            assert_eq!(printf(format, value).as_deref(), Ok(shown), "{format}");
+            let printed = Format::parse(format).map(|format| format.print(value));
+            assert_eq!(printed.as_deref(), Ok(shown), "{format}");
         }
         for bad in ["", "x", "%", "%s", "%d%d", "%999999999d"] {
-            assert!(printf(bad, 1).is_err(), "{bad}");
+            assert!(Format::parse(bad).is_err(), "{bad}");
         }
     }
 }

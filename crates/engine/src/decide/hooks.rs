@@ -32,7 +32,8 @@ impl Turn<'_> {
         let hooks = call.hooks.clone();
         for (index, hook) in (0u32..).zip(&hooks) {
             let role = Role::Hook(index);
-            let made = self.run.children(key).iter().any(|child| self.run.at(*child).role == role);
+            let made = self.run.frames.get(key).map_or(&[][..], |frame| &frame.hooks);
+            let made = made.iter().any(|hook| self.run.at(*hook).role == role);
             if made || !self.is_due(key, hook, over) || self.refusal(key, role).is_some() {
                 continue;
             }

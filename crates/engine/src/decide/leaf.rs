@@ -8,6 +8,8 @@ use argosy_model::{
     AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
 };
 
+use super::call::shutdown_text;
+use super::limit::WITH_THE_RUN;
 use super::retry::{Tries, Verdict, judge, retry_of};
 use super::turn::Turn;
 
@@ -21,26 +23,10 @@ impl Turn<'_> {
     /// Opens a step of processes: its first attempt is queued, or it waits for the run's
     /// parallelism.
     pub(super) fn open_leaf(&mut self, key: StepKey) {
-        if self.has_room() {
+        if self.run.has_place() {
             self.queue_attempt(key, 0);
         } else {
             self.run.throttled.push_back(key);
-        }
-    }
-
-    fn has_room(&self) -> bool {
-        let limit = self.run.graph().and_then(|graph| graph.parallelism);
-        limit.is_none_or(|limit| (self.run.live_attempts as u64) < limit)
-    }
-
-    /// Lets the first of those that wait for the run's parallelism go on.
-    pub(super) fn admit_throttled(&mut self) {
-        if self.run.suspended {
-            return;
-        }
-        while self.has_room() {
-            let Some(key) = self.run.throttled.pop_front() else { return };
-            self.open(key);
         }
     }
 
@@ -102,7 +88,7 @@ impl Turn<'_> {
         if end.exit.is_infrastructure() && kill.is_none() {
             return self.after_loss(key, &end);
         }
-        let outcome = outcome(&end, kill, self.run.shutdown);
+        let outcome = outcome(&end, kill, self.run);
         if !outcome.phase.is_failure() {
             return self.end_leaf(key, outcome, end.outputs);
         }
@@ -230,7 +216,7 @@ fn exit_code(exit: &Exit) -> Option<i32> {
 
 /// Phase and message of an end (argo-workflows `workflow/controller/operator.go`
 /// `inferFailedReason`): the process's own failure is Failed, everything around it is Error.
-fn outcome(end: &End, kill: Option<Kill>, shutdown: Option<argosy_model::Shutdown>) -> Outcome {
+fn outcome(end: &End, kill: Option<Kill>, run: &crate::Run) -> Outcome {
     let of = |phase, message: String| Outcome { phase, message };
     let or = |text: String| {
         if end.message.is_empty() { text } else { format!("{text}: {}", end.message) }
@@ -243,8 +229,11 @@ fn outcome(end: &End, kill: Option<Kill>, shutdown: Option<argosy_model::Shutdow
             return of(Phase::Failed, "Step exceeded its deadline".to_owned());
         }
         Some(Kill::Shutdown) => {
-            let how = shutdown.unwrap_or(argosy_model::Shutdown::Terminate);
-            return of(Phase::Failed, super::call::shutdown_text(how));
+            let text = match (&run.given_up, run.shutdown) {
+                (Some(_), _) => WITH_THE_RUN.to_owned(),
+                (None, how) => shutdown_text(how.unwrap_or(argosy_model::Shutdown::Terminate)),
+            };
+            return of(Phase::Failed, text);
         }
         Some(Kill::NotNeeded) => return of(Phase::Failed, "ended, as nothing needs it".to_owned()),
         None => {}

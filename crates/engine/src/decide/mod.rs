@@ -7,7 +7,9 @@ mod dynamic;
 mod fanout;
 mod hooks;
 mod leaf;
+mod limit;
 mod locks;
+mod making;
 mod outputs;
 mod recall;
 mod retry;
@@ -20,17 +22,16 @@ use std::sync::Arc;
 
 use argosy_model::attempt::End;
 use argosy_model::graph::Lock;
-use argosy_model::{
-    AttemptId, Effect, Event, Outputs, RunId, RunSpec, Shutdown, StepKey, TaskSpec,
-};
+use argosy_model::{AttemptId, Effect, Event, Outputs, RunId, Shutdown, StepKey, TaskSpec};
 use serde_json::Value;
 
-use crate::run::Run;
+use crate::run::{Prepared, Run};
 use turn::Turn;
 
 pub(crate) use bind::render_text;
 pub(crate) use dag::resettle;
 pub(crate) use leaf::job_of;
+pub(crate) use making::group_calls;
 
 /// Something that happened to a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,12 +143,12 @@ pub struct Decision {
 
 /// Accepts a run. The first event of the decision is `Submitted`.
 #[must_use]
-pub fn submit(id: RunId, spec: RunSpec, now_ms: i64) -> (Run, Decision) {
-    let spec = Arc::new(spec);
-    let mut run = Run::new(id, Arc::clone(&spec), now_ms);
+pub fn submit(id: RunId, prepared: impl Into<Prepared>, now_ms: i64) -> (Run, Decision) {
+    let mut run = Run::new(id, prepared.into(), now_ms);
+    let spec = Arc::clone(&run.spec);
     run.events = 1;
-    let mut turn = Turn::new(&mut run, now_ms);
-    turn.events.push(Event::Submitted(Box::new((*spec).clone())));
+    let mut turn = Turn::new(&mut run, now_ms, true);
+    turn.events.push(Event::Submitted(spec));
     turn.begin();
     let decision = turn.finish();
     (run, decision)
@@ -157,7 +158,7 @@ pub fn submit(id: RunId, spec: RunSpec, now_ms: i64) -> (Run, Decision) {
 /// attempt, a second stop) makes no event.
 #[must_use]
 pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
-    let mut turn = Turn::new(run, now_ms);
+    let mut turn = Turn::new(run, now_ms, input == Input::Wake);
     if turn.run.phase.is_terminal() {
         return turn.on_ended_run(&input);
     }

@@ -139,6 +139,9 @@ fn is_transient(message: &str) -> bool {
 impl Turn<'_> {
     /// Makes try `number` below a retry.
     pub(super) fn make_try(&mut self, key: StepKey, number: u32) {
+        if !self.may_add(1) {
+            return;
+        }
         let step = self.run.at(key);
         let (at, inputs) = (step.template, step.inputs.as_deref().cloned());
         let Some(template) = self.run.template_of(key) else { return };

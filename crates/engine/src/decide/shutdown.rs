@@ -6,7 +6,31 @@ use argosy_model::{Event, Kind, Phase, Shutdown, StepKey};
 
 use super::Supplied;
 use super::call::shutdown_text;
+use super::limit::WITH_THE_RUN;
 use super::turn::Turn;
+use crate::Run;
+
+/// How what is alive is ended.
+struct Ending {
+    kill: Kill,
+    message: String,
+    spares_exit: bool,
+}
+
+/// Why a run is to end, if it is.
+fn ending(run: &Run) -> Option<Ending> {
+    let of = |kill, message: &str, spares_exit| {
+        Some(Ending { kill, message: message.to_owned(), spares_exit })
+    };
+    match (&run.given_up, run.shutdown) {
+        (Some(_), _) => of(Kill::Shutdown, WITH_THE_RUN, false),
+        (None, Some(how)) => of(Kill::Shutdown, &shutdown_text(how), how == Shutdown::Stop),
+        (None, None) if run.deadline_passed => {
+            of(Kill::RunDeadline, "Step exceeded its deadline", true)
+        }
+        (None, None) => None,
+    }
+}
 
 impl Turn<'_> {
     pub(super) fn on_shutdown(&mut self, how: Shutdown, message: String) {
@@ -17,7 +41,7 @@ impl Turn<'_> {
         if self.run.steps.is_empty() {
             return self.end_unstarted();
         }
-        self.end_all(Kill::Shutdown, &shutdown_text(how), how == Shutdown::Stop);
+        self.run.sweep = Some(StepKey::ROOT);
     }
 
     /// Ends a run that never began, as it was accepted suspended or waits for its locks: its root
@@ -27,26 +51,39 @@ impl Turn<'_> {
         self.begin();
     }
 
-    /// Ends everything that is alive, but for exit handlers where they are spared.
-    pub(super) fn end_all(&mut self, why: Kill, message: &str, spare_exit: bool) {
-        let keys: Vec<StepKey> = (0u32..).map(StepKey).take(self.run.steps.len()).collect();
-        for key in keys {
-            let step = self.run.at(key);
-            if step.phase.is_terminal() || (spare_exit && self.run.is_exit_work(key)) {
-                continue;
-            }
-            let (kind, unopened) =
-                (step.kind, step.phase == Phase::Waiting && step.attempts.is_empty());
-            if kind == Kind::Suspend || unopened {
-                self.end(key, Phase::Failed, Some(message.to_owned()), None);
-            } else if kind.has_attempts() {
-                self.kill_leaf(key, why);
-            } else if kind == Kind::Retry && self.waits_for_try(key) {
-                self.end(key, Phase::Failed, Some(message.to_owned()), None);
+    /// Ends the next part of a run that is to end, but for exit handlers where they are spared.
+    /// Whatever is not reached yet can do no more than end by itself: nothing new is let start.
+    pub(super) fn sweep(&mut self) -> bool {
+        let Some(StepKey(from)) = self.run.sweep else { return false };
+        let why = ending(self.run);
+        let count = u32::try_from(self.run.steps.len()).unwrap_or(u32::MAX);
+        let mut at = from;
+        while let (Some(why), false) = (&why, at >= count || self.is_spent()) {
+            let key = StepKey(at);
+            at += 1;
+            self.spend(1);
+            let open = !self.run.at(key).phase.is_terminal();
+            if open && !(why.spares_exit && self.run.is_exit_work(key)) {
+                self.end_early(key, why);
+                break;
             }
         }
-        for frame in self.run.frames.values_mut() {
-            frame.gated.clear();
+        self.run.sweep = Some(StepKey(at)).filter(|_| why.is_some() && at < count);
+        true
+    }
+
+    fn end_early(&mut self, key: StepKey, why: &Ending) {
+        let step = self.run.at(key);
+        let (kind, unopened) =
+            (step.kind, step.phase == Phase::Waiting && step.attempts.is_empty());
+        if kind == Kind::Suspend || unopened {
+            self.end(key, Phase::Failed, Some(why.message.clone()), None);
+        } else if kind.has_attempts() {
+            self.kill_leaf(key, why.kill);
+        } else if self.run.given_up.is_some() {
+            self.end_given_up(key);
+        } else if kind == Kind::Retry && self.waits_for_try(key) {
+            self.end(key, Phase::Failed, Some(why.message.clone()), None);
         }
     }
 
@@ -69,12 +106,20 @@ impl Turn<'_> {
                 return self.begin();
             }
         }
-        let keys: Vec<StepKey> = (0u32..).map(StepKey).take(self.run.steps.len()).collect();
+        let waits = |run: &Run, key: StepKey| {
+            let step = run.step(key);
+            step.is_some_and(|step| step.kind == Kind::Suspend && step.phase == Phase::Running)
+        };
+        let named = steps.iter().copied().filter(|key| waits(self.run, *key));
+        let all =
+            (0u32..).map(StepKey).take(if steps.is_empty() { self.run.steps.len() } else { 0 });
+        let keys: Vec<StepKey> = named.chain(all.filter(|key| waits(self.run, *key))).collect();
         for key in keys {
-            let step = self.run.at(key);
-            let waits = step.kind == Kind::Suspend && step.phase == Phase::Running;
-            if waits && (steps.is_empty() || steps.contains(&key)) {
+            if !self.is_spent() {
                 self.end_suspend(key);
+            } else if waits(self.run, key) {
+                // Its pause is over; the end of it comes with a later turn.
+                self.emit(Event::DeadlineSet { step: key, deadline_ms: self.now_ms });
             }
         }
     }

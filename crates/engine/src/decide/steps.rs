@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use argosy_model::event::StepSeed;
-use argosy_model::graph::{Body, Call};
 use argosy_model::{Event, Kind, Phase, Role, StepKey};
 
+use super::making::{group_calls, groups};
 use super::turn::Turn;
 use crate::names;
 
@@ -19,11 +19,18 @@ impl Turn<'_> {
         else {
             return self.end_with_outputs(owner);
         };
+        if !self.may_add(1 + calls.len() as u64) {
+            return;
+        }
         let group = self.add(owner, Role::Group(index), Kind::Group, StepSeed::NO_TEMPLATE, None);
         self.emit(Event::StepStarted { step: group });
-        for (at, call) in (0u32..).zip(calls) {
-            self.make_call(group, Role::Call(at), call, None);
+        if !self.expect_calls(group, calls.len(), 1) {
+            return;
         }
+        if calls.is_empty() && self.is_spent() {
+            return self.make_later(group);
+        }
+        self.make_now(group);
         if calls.is_empty() {
             self.end(group, Phase::Succeeded, None, None);
         }
@@ -40,59 +47,22 @@ impl Turn<'_> {
         self.open_group(owner, index + 1);
     }
 
-    /// A call of a group has settled.
+    /// A call of a group has settled, or no further one is made.
     pub(super) fn advance_group(&mut self, group: StepKey) {
-        let Some(frame) = self.run.frames.get(&group) else { return };
-        if frame.open > 0 {
-            if self.fails_fast(self.run.at(group).parent)
-                && let Some(message) = self.group_failure(group)
-            {
-                self.drop_gated(self.run.at(group).parent, &message);
-            }
+        let frame = self.run.frames.get(group);
+        let Some(frame) = frame.filter(|frame| frame.open == 0) else { return };
+        if frame.calls.made < frame.calls.total {
             return;
         }
-        match self.group_failure(group) {
-            Some(message) => self.end(group, Phase::Failed, Some(message), None),
+        if let Some(child) = frame.first_failed {
+            let text = child_failed(self.run, child);
+            return self.end(group, Phase::Failed, Some(text), None);
+        }
+        let all = group_calls(self.run, &self.run.spec, group).map_or(0, <[_]>::len);
+        match self.refusal(group, Role::Call(0)).filter(|_| frame.calls.made < all) {
+            Some(text) => self.end(group, Phase::Failed, Some(text), None),
             None => self.end(group, Phase::Succeeded, None, None),
         }
-    }
-
-    pub(super) fn fails_fast(&self, owner: StepKey) -> bool {
-        self.run.template_of(owner).is_some_and(|template| template.fail_fast == Some(true))
-    }
-
-    /// The message of a group in which a call failed that nothing continues on.
-    fn group_failure(&self, group: StepKey) -> Option<String> {
-        self.run.children(group).iter().find_map(|key| {
-            let failed = self.run.at(*key).phase.is_failure() && !self.continues_on(*key);
-            failed.then(|| child_failed(self.run, *key))
-        })
-    }
-
-    /// Whether the call that made a step says that its parent goes on after such an end.
-    pub(super) fn continues_on(&self, key: StepKey) -> bool {
-        let Some(call) = self.run.call_of(key) else { return false };
-        match self.run.at(key).phase {
-            Phase::Failed => call.continue_on_failed,
-            Phase::Error => call.continue_on_error,
-            _ => false,
-        }
-    }
-
-    /// Calls that wait for the template's parallelism are not made any more.
-    pub(super) fn drop_gated(&mut self, owner: StepKey, message: &str) {
-        let Some(frame) = self.run.frames.get_mut(&owner) else { return };
-        for key in std::mem::take(&mut frame.gated) {
-            self.end(key, Phase::Omitted, Some(format!("not started: {message}")), None);
-        }
-    }
-}
-
-fn groups(spec: &argosy_model::RunSpec, template: u32) -> Option<&Vec<Vec<Call>>> {
-    let argosy_model::run::Plan::Graph(graph) = &spec.plan else { return None };
-    match &graph.templates.get(template as usize)?.body {
-        Body::Steps(groups) => Some(groups),
-        _ => None,
     }
 }
 

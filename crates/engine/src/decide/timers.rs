@@ -19,10 +19,10 @@ impl Turn<'_> {
             if self.run.steps.is_empty() {
                 return self.end_unstarted();
             }
-            self.end_all(Kill::RunDeadline, "Step exceeded its deadline", true);
+            self.run.sweep = Some(StepKey::ROOT);
         }
         while let Some((at_ms, key)) = self.run.timers.first().copied() {
-            if at_ms > self.now_ms {
+            if at_ms > self.now_ms || self.is_spent() {
                 break;
             }
             self.emit(Event::DeadlineSet { step: key, deadline_ms: 0 });

@@ -11,7 +11,16 @@ use argosy_model::{
 };
 
 use super::{Decision, Input};
+use crate::frame::Frame;
 use crate::run::Run;
+
+/// What an event costs of a turn's bound.
+pub(super) const EVENT: u64 = 16;
+
+/// What one turn may do, about: 2,000 events, which is 1,000 steps that are added and opened. What
+/// costs without making an event counts too. At some microseconds an event a turn stays under the
+/// 10 ms that no run may keep the others waiting.
+const TURN: u64 = 2_000 * EVENT;
 
 /// Something that follows within the same turn. Kept in a queue, so that deep graphs need no
 /// deep stack.
@@ -29,17 +38,24 @@ pub(super) struct Turn<'a> {
     pub(super) events: Vec<Event>,
     pub(super) effects: Vec<Effect>,
     work: VecDeque<Work>,
+    spent: u64,
+    /// Whether the turn may do what is left over from earlier ones: not while there is such and the
+    /// turn is about something else, as many of those may come at once.
+    goes_on: bool,
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(run: &'a mut Run, now_ms: i64) -> Turn<'a> {
-        Turn { run, now_ms, events: Vec::new(), effects: Vec::new(), work: VecDeque::new() }
+    pub(super) fn new(run: &'a mut Run, now_ms: i64, is_wake: bool) -> Turn<'a> {
+        let goes_on = is_wake || !run.has_more();
+        let (events, effects, work) = (Vec::new(), Vec::new(), VecDeque::new());
+        Turn { run, now_ms, events, effects, work, spent: 0, goes_on }
     }
 
     /// Applies an event and keeps it.
     pub(super) fn emit(&mut self, event: Event) {
         let applied = self.run.evolve(&event, self.now_ms);
         debug_assert!(applied.is_ok(), "{applied:?}: {event:?}");
+        self.spend(EVENT);
         if applied.is_ok() {
             self.events.push(event);
         }
@@ -53,16 +69,25 @@ impl<'a> Turn<'a> {
         self.work.push_back(work);
     }
 
-    /// Does what follows, and what of a long fan-out fits into one turn.
+    /// Notes work that the turn has done.
+    pub(super) fn spend(&mut self, work: u64) {
+        self.spent = self.spent.saturating_add(work);
+    }
+
+    /// Whether the turn has done as much as one may, so that the rest is for a later one.
+    pub(super) fn is_spent(&self) -> bool {
+        self.spent >= TURN
+    }
+
+    /// Does what follows, and as much as fits into one turn of what is left over.
     pub(super) fn finish(mut self) -> Decision {
         self.drain();
-        self.expand_some();
-        self.drain();
-        self.admit_throttled();
-        self.drain();
+        while self.goes_on && !self.is_spent() && self.go_on() {
+            self.drain();
+        }
         if !self.run.phase.is_terminal() {
-            let more = !self.run.expanding.is_empty() && !self.run.suspended;
-            let wake = if more { Some(self.now_ms) } else { self.run.next_wake_ms() };
+            let wake =
+                if self.run.has_more() { Some(self.now_ms) } else { self.run.next_wake_ms() };
             if let Some(at_ms) = wake {
                 self.effect(Effect::WakeAt(self.run.id, at_ms));
             }
@@ -70,13 +95,26 @@ impl<'a> Turn<'a> {
         Decision { events: self.events, effects: self.effects }
     }
 
+    /// Does what follows from what was done. Steps are opened as far as the turn allows; what ends
+    /// is always seen to, so that nothing but unopened steps and calls is ever left over.
     fn drain(&mut self) {
         while let Some(work) = self.work.pop_front() {
             match work {
+                Work::Open(key) if self.is_spent() => {
+                    self.run.ready.insert(key);
+                }
                 Work::Open(key) => self.open(key),
                 Work::Settled(key) => self.on_settled(key),
             }
         }
+    }
+
+    /// Does one more thing that is left over; false when nothing is.
+    fn go_on(&mut self) -> bool {
+        if self.run.phase.is_terminal() {
+            return false;
+        }
+        self.sweep() || self.desert() || self.open_ready() || self.make_more() || self.admit()
     }
 
     /// Adds a step and tells its key.
@@ -127,6 +165,8 @@ impl<'a> Turn<'a> {
             message: message.filter(|text| !text.is_empty()).map(String::into_boxed_str),
             outputs: outputs.filter(|outputs| !outputs.is_empty()).map(Box::new),
         });
+        self.run.note_failure(key);
+        self.drop_calls(key);
         self.remember(key);
         self.end_children(key);
         self.fire_hooks(key);
@@ -139,10 +179,9 @@ impl<'a> Turn<'a> {
     /// task asked for.
     fn is_settled(&self, key: StepKey) -> bool {
         let step = self.run.at(key);
-        let waits = |frame: &crate::Frame| {
-            frame.open_hooks > 0 || (step.kind == Kind::Task && frame.open > 0)
-        };
-        step.phase.is_terminal() && !self.run.frames.get(&key).is_some_and(waits)
+        let waits =
+            |frame: &Frame| frame.open_hooks > 0 || (step.kind == Kind::Task && frame.open > 0);
+        step.phase.is_terminal() && !self.run.frames.get(key).is_some_and(waits)
     }
 
     /// Begins the run, or goes on with it after a suspension that began with it.
@@ -182,7 +221,7 @@ impl<'a> Turn<'a> {
             Role::Root | Role::Exit | Role::RunHook(_) => self.advance_run(key),
             Role::Hook(_) => self.hook_settled(parent),
             _ => {
-                if let Some(frame) = self.run.frames.get_mut(&parent) {
+                if let Some(frame) = self.run.frames.get_mut(parent) {
                     frame.open = frame.open.saturating_sub(1);
                 }
                 self.advance(parent, key);
@@ -193,7 +232,7 @@ impl<'a> Turn<'a> {
 
     /// A hook about a step is over: with the last one, the step is.
     fn hook_settled(&mut self, about: StepKey) {
-        let Some(frame) = self.run.frames.get_mut(&about) else { return };
+        let Some(frame) = self.run.frames.get_mut(about) else { return };
         frame.open_hooks = frame.open_hooks.saturating_sub(1);
         if self.is_settled(about) {
             self.then(Work::Settled(about));
@@ -207,6 +246,9 @@ impl<'a> Turn<'a> {
         }
         if self.run.at(parent).phase.is_terminal() {
             return;
+        }
+        if self.run.given_up.is_some() {
+            return self.end_given_up(parent);
         }
         match self.run.at(parent).kind {
             Kind::Steps => self.advance_steps(parent, child),
@@ -231,13 +273,17 @@ impl<'a> Turn<'a> {
     fn end_main(&mut self, root: StepKey) {
         let step = self.run.at(root);
         let message = step.message.as_deref().unwrap_or_default().to_owned();
-        let (phase, message) = match (self.run.shutdown, step.phase) {
-            (Some(how), _) => (RunPhase::Failed, self.shutdown_text(how)),
-            (None, Phase::Failed) => (RunPhase::Failed, message),
-            (None, Phase::Error) => (RunPhase::Error, message),
-            (None, _) => (RunPhase::Succeeded, message),
+        let (phase, message) = match (&self.run.given_up, self.run.shutdown, step.phase) {
+            (Some(text), ..) => (RunPhase::Error, text.clone()),
+            (None, Some(how), _) => (RunPhase::Failed, self.shutdown_text(how)),
+            (None, None, Phase::Failed) => (RunPhase::Failed, message),
+            (None, None, Phase::Error) => (RunPhase::Error, message),
+            (None, None, _) => (RunPhase::Succeeded, message),
         };
         self.emit(Event::MainEnded { phase, message });
+        if self.run.given_up.is_some() {
+            return;
+        }
         self.fire_run_hooks();
         let spec = Arc::clone(&self.run.spec);
         let Plan::Graph(graph) = &spec.plan else { return };

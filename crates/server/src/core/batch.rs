@@ -26,6 +26,8 @@ const RETRY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) turns: Vec<Turn>,
+    /// How many events those have.
+    pub(crate) events: usize,
     changed: BTreeSet<RunId>,
     rows: Vec<RunId>,
     pub(crate) ended: Vec<(RunId, Arc<RwLock<Run>>)>,
@@ -93,6 +95,7 @@ impl Core {
         if row && !self.batch.rows.contains(&run) {
             self.batch.rows.push(run);
         }
+        self.batch.events += events.len();
         self.batch.turns.push(Turn { run, at_ms, cause, events });
     }
 

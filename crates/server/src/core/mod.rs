@@ -30,6 +30,16 @@ use crate::hooks;
 /// How long facts that nothing waits for may stay out of the log.
 const LAZY: Duration = Duration::from_millis(100);
 
+/// Events of runs that were woken after which the loop looks at everything else again.
+const WOKEN_EVENTS: usize = 8_000;
+
+/// Events that may wait for a commit that is under way. Runs that could go on by themselves wait
+/// then: what is decided ahead of the disk is bounded.
+const WAITING_EVENTS: usize = 16_000;
+
+/// Inputs of one kind that are taken in before the others have their turn.
+const INPUTS: usize = 1_024;
+
 /// How a core is made.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -112,16 +122,21 @@ impl Core {
                 biased;
                 Some(done) = commits.recv() => self.on_committed(done),
                 Some(found) = fetched.recv() => self.on_fetched(found),
-                count = reports.recv_many(&mut told, 4_096) => {
+                count = reports.recv_many(&mut told, INPUTS) => {
                     if count == 0 { return; }
-                    told.drain(..).for_each(|report| self.on_report(report));
                 }
-                count = requests.recv_many(&mut inbox, 1_024) => {
+                count = requests.recv_many(&mut inbox, INPUTS) => {
                     if count == 0 { return; }
-                    inbox.drain(..).for_each(|request| self.on_request(request));
                 }
                 () = tokio::time::sleep(sleep) => {}
             }
+            // Whatever else has come meanwhile, so that none of them keeps another waiting.
+            commits.try_recv().into_iter().for_each(|done| self.on_committed(done));
+            (0..INPUTS).map_while(|_| fetched.try_recv().ok()).for_each(|f| self.on_fetched(f));
+            told.extend((0..INPUTS).map_while(|_| reports.try_recv().ok()));
+            told.drain(..).for_each(|report| self.on_report(report));
+            inbox.extend((0..INPUTS).map_while(|_| requests.try_recv().ok()));
+            inbox.drain(..).for_each(|request| self.on_request(request));
             self.wake_due();
             self.expire_due();
             self.tell_of_locks();
@@ -139,8 +154,8 @@ impl Core {
             return Duration::ZERO;
         }
         let now = self.clock.now_ms();
-        let wake = [&self.wakes, &self.expiries].into_iter().filter_map(|set| set.first());
-        let wake = wake.map(|(at, _)| *at).min();
+        let wakes = self.wakes.first().filter(|_| !self.holds_back());
+        let wake = wakes.into_iter().chain(self.expiries.first()).map(|(at, _)| *at).min();
         let next = [wake, self.scheduler.next_wake_ms()].into_iter().flatten().min();
         let timed = next.map(|at| Duration::from_millis((at - now).max(0).cast_unsigned()));
         let lazy = self.lazy_since.filter(|_| !self.committing);
@@ -176,17 +191,28 @@ impl Core {
         }
     }
 
-    /// Wakes every run that is due, once: one that wants to be woken again has its turn after the
-    /// others.
+    /// Wakes the runs that are due, each once: one that wants to be woken again has its turn after
+    /// the others. After much has happened the rest waits for the next round.
     fn wake_due(&mut self) {
-        let now = self.clock.now_ms();
-        let later = self.wakes.split_off(&(now + 1, RunId(0)));
-        for (_, run) in std::mem::replace(&mut self.wakes, later) {
+        let later = self.wakes.split_off(&(self.clock.now_ms() + 1, RunId(0)));
+        let mut due = std::mem::replace(&mut self.wakes, later);
+        let until = self.batch.events + WOKEN_EVENTS;
+        while self.batch.events < until
+            && !self.holds_back()
+            && let Some((_, run)) = due.pop_first()
+        {
             if let Some(live) = self.runs.get_mut(&run) {
                 live.wake_ms = None;
             }
             self.turn(run, Input::Wake, None, true);
         }
+        self.wakes.append(&mut due);
+    }
+
+    /// Whether no more is decided without need: so much waits for the commit under way, or the
+    /// loop is to be left.
+    fn holds_back(&self) -> bool {
+        self.stopping.is_some() || (self.committing && self.batch.events >= WAITING_EVENTS)
     }
 
     /// Deletes the finished runs whose time has come.

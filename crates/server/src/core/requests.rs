@@ -1,7 +1,7 @@
 //! What others ask of the loop.
 
-use argosy_engine::{Input, submit};
-use argosy_model::{Cause, Code, Diagnostic, Effect, RunId, RunSpec};
+use argosy_engine::{Input, Prepared, submit};
+use argosy_model::{Cause, Code, Diagnostic, Effect, RunId};
 use argosy_store::ObjectChange;
 use tokio::sync::oneshot;
 
@@ -13,7 +13,7 @@ type Answer<T> = oneshot::Sender<Result<T, Diagnostic>>;
 /// A request. Its answer is sent once what it caused is durable.
 pub(crate) enum Request {
     /// Accept a run.
-    Submit { spec: Box<RunSpec>, cause: Box<Cause>, answer: Answer<RunId> },
+    Submit { prepared: Box<Prepared>, cause: Box<Cause>, answer: Answer<RunId> },
     /// Give a live run an input.
     Input { run: RunId, input: Input, cause: Box<Cause>, answer: Answer<bool> },
     /// Change what is stored beside runs.
@@ -44,7 +44,9 @@ pub(crate) fn refusing(text: &str) -> Diagnostic {
 impl Core {
     pub(crate) fn on_request(&mut self, request: Request) {
         match request {
-            Request::Submit { spec, cause, answer } => self.on_submit(*spec, cause, answer),
+            Request::Submit { prepared, cause, answer } => {
+                self.on_submit(*prepared, cause, answer);
+            }
             Request::Input { run, input, cause, answer } => {
                 let moved = self.turn(run, input, Some(cause), true);
                 self.batch.answer(answer, moved);
@@ -67,8 +69,8 @@ impl Core {
         }
     }
 
-    fn on_submit(&mut self, spec: RunSpec, cause: Box<Cause>, answer: Answer<RunId>) {
-        let name = (spec.space.clone(), spec.name.clone());
+    fn on_submit(&mut self, prepared: Prepared, cause: Box<Cause>, answer: Answer<RunId>) {
+        let name = (prepared.spec().space.clone(), prepared.spec().name.clone());
         let refusal = if self.names.contains_key(&name) {
             let what = format!("a run named {:?} exists in {:?}", name.1, name.0);
             Some(Diagnostic::new(Code::AlreadyExists, what).help("choose another name"))
@@ -82,7 +84,7 @@ impl Core {
         self.last_run += 1;
         let id = RunId(self.last_run);
         let now_ms = self.clock.now_ms();
-        let (run, decision) = submit(id, spec, now_ms);
+        let (run, decision) = submit(id, prepared, now_ms);
         let events = decision.events.len() as u64;
         let live = Live::new(run, 0, events);
         let mut shared = self.shared.write().unwrap_or_else(std::sync::PoisonError::into_inner);
