@@ -63,7 +63,7 @@ fn run(binary: &Path, built: &Path, name: &str, seconds: u64) -> Task {
     command.arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-artifact_prefix={}/{name}-", found.display()));
     command.args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=16384"]);
-    command.args(["-verbosity=0", "-print_final_stats=1"]).arg(&corpus);
+    command.args(["-verbosity=0", "-print_funcs=0", "-print_final_stats=1"]).arg(&corpus);
     command.args(seeds(name, built)?);
     expect(&mut command)
 }

@@ -75,6 +75,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("isolated", workflows::isolated),
     ("chain", workflows::chain),
     ("many", workflows::many),
+    ("hello", submits::hello),
     ("submits", submits::measure),
     ("server", server::measure),
     ("waiting", server::waiting),

@@ -86,3 +86,48 @@ fn answer(answers: &mut BufReader<TcpStream>) -> Result<(), String> {
         Err(format!("{status}: {}", String::from_utf8_lossy(&body)))
     }
 }
+
+/// From a submit to a watcher's word that one process has succeeded, on a server that has done it
+/// before.
+pub(super) fn hello(bench: &Bench) -> Result<Vec<Row>, String> {
+    const TIMES: u32 = 50;
+    let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+    let sync = ms(raw::sync(&bench.dir)?);
+    let spawn = ms(raw::chain(50)?.wall) / 50.0;
+    let up = Up::start(bench, &bench.data("hello")?)?;
+    say_hello(&up.address, "warm")?;
+    let began = Instant::now();
+    for number in 0..TIMES {
+        say_hello(&up.address, &format!("hello-{number}"))?;
+    }
+    let ours = ms(began.elapsed()) / f64::from(TIMES);
+    let goal = format!("{:.3} ms (1 spawn + 3 syncs + 3)", spawn + 3.0 * sync + 3.0);
+    Ok(vec![Row::ratio("one hello, warm", "ms", ours, spawn, &goal)])
+}
+
+fn say_hello(address: &str, name: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let body = body(name).replace("\"suspend\":true,", "");
+    let mut stream = TcpStream::connect(address).map_err(failed)?;
+    stream.set_nodelay(true).map_err(failed)?;
+    let mut answers = BufReader::new(stream.try_clone().map_err(failed)?);
+    let head = format!(
+        "POST /api/v1/workflows/default HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).map_err(failed)?;
+    stream.write_all(body.as_bytes()).map_err(failed)?;
+    answer(&mut answers)?;
+    let watch = format!(
+        "GET /api/v1/workflow-events/default?listOptions.fieldSelector=metadata.name={name} HTTP/1.1\r\nhost: {address}\r\n\r\n"
+    );
+    stream.write_all(watch.as_bytes()).map_err(failed)?;
+    let mut line = String::new();
+    while answers.read_line(&mut line).map_err(failed)? > 0 {
+        if line.contains("\"workflows.argoproj.io/phase\":\"Succeeded\"") {
+            return Ok(());
+        }
+        line.clear();
+    }
+    Err(format!("{name} was not seen to succeed"))
+}

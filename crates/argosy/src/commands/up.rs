@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use argosy_blob::s3::Keys;
 use argosy_model::{Code, Diagnostic};
 use axum::Router;
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -79,6 +80,11 @@ async fn serve(
     router: Router,
     mut stopped: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
+    // A watch writes little and often: without this a word waits for the last one's receipt.
+    let listener = listener.tap_io(|stream| {
+        // A connection that is gone already says so when it is read.
+        let _ = stream.set_nodelay(true);
+    });
     tokio::select! {
         served = axum::serve(listener, router) => served,
         // The sender lives until after the last server has stopped.
