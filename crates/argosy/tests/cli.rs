@@ -266,3 +266,21 @@ fn every_shipped_example_passes_its_check() {
         assert_eq!(lint.code, Some(0), "{}: {}", path.display(), lint.out);
     }
 }
+
+#[test]
+fn a_long_log_comes_whole_and_in_order_and_its_end_alone() {
+    const LONG: &str = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: long}
+spec:
+  entrypoint: main
+  templates: [{name: main, container: {image: busybox, command: [seq, '1', '200000']}}]
+";
+    let place = place(&[("long.yaml", LONG)]);
+    assert_eq!(place.argosy(&["run", "long.yaml"]).code, Some(0));
+    let logs = place.argosy(&["logs", "long", "--no-prefix"]).out;
+    assert!(logs.lines().map(|line| line.parse::<u32>().unwrap()).eq(1..=200_000));
+    let end = place.argosy(&["logs", "long", "--no-prefix", "--tail", "2"]).out;
+    assert_eq!(end, "199999\n200000\n");
+}

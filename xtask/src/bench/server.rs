@@ -111,7 +111,7 @@ fn hello(bench: &Bench, data: &Path) -> Result<(), String> {
 
 /// 100,000 live tasks: how much memory they take, and how long a restart does.
 pub(super) fn waiting(bench: &Bench) -> Result<Vec<Row>, String> {
-    rest(bench, 1, "35 MiB and the idle server")
+    rest(bench, 1, "")
 }
 
 /// The same with ten runs of as many.

@@ -2,7 +2,7 @@
 //!
 //! One entry a line, as Argo's stream has them: `{"content": ..., "podName": ...}`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -87,9 +87,9 @@ async fn answer(
 ) -> Answer<Response> {
     let view = workflows::view(door, space, name).await?;
     let run = view.read(|run| run.id);
-    let reader =
-        Reader { view, run, data_dir: door.data_dir.clone(), wanted, sources: HashMap::new() };
-    Ok(watch::respond(headers, reader.lines()))
+    let data_dir = door.data_dir.clone();
+    let reader = Reader { view, run, data_dir, wanted, sources: HashMap::new(), pass: None };
+    Ok(watch::respond(headers, reader.batches()))
 }
 
 /// How far one file has been read.
@@ -97,6 +97,17 @@ async fn answer(
 struct Source {
     offset: u64,
     rest: Vec<u8>,
+    /// Whether only new lines are to come: the last ones of those before have been given.
+    caught_up: bool,
+    /// Of what was there at the first look, the last lines so far, where only those are wanted.
+    tail: VecDeque<String>,
+}
+
+/// One look at all files, in order.
+struct Pass {
+    files: VecDeque<(String, Log)>,
+    /// Whether nothing can be added any more.
+    last: bool,
 }
 
 struct Reader {
@@ -105,34 +116,42 @@ struct Reader {
     data_dir: PathBuf,
     wanted: Wanted,
     sources: HashMap<(AttemptId, String, logs::Stream), Source>,
+    pass: Option<Pass>,
 }
 
 impl Reader {
-    fn lines(self) -> impl Stream<Item = Value> + Send {
-        stream::unfold(
-            (self, Vec::<Value>::new(), false),
-            |(mut reader, mut ready, mut over)| async move {
-                loop {
-                    if let Some(entry) = ready.pop() {
-                        return Some((entry, (reader, ready, over)));
-                    }
-                    if over {
+    /// All entries, of one chunk of a file at a time: however long logs are, little is held.
+    fn batches(self) -> impl Stream<Item = Vec<Value>> + Send {
+        stream::unfold(Some(self), |reader| async move {
+            let mut reader = reader?;
+            loop {
+                let Some(mut pass) = reader.pass.take() else {
+                    reader.pass = Some(reader.begin());
+                    continue;
+                };
+                let Some((pod, file)) = pass.files.front() else {
+                    if pass.last {
                         return None;
                     }
-                    // Whether the run had ended is asked before its files are read for the last time.
-                    over = !reader.wanted.follow || reader.view.read(|run| run.phase.is_terminal());
-                    ready = reader.read(over);
-                    ready.reverse();
-                    if ready.is_empty() && !over {
-                        tokio::time::sleep(LOOK).await;
-                    }
+                    tokio::time::sleep(LOOK).await;
+                    continue;
+                };
+                let (entries, ended) = reader.read_chunk(file, pod, pass.last);
+                if ended {
+                    pass.files.pop_front();
                 }
-            },
-        )
+                reader.pass = Some(pass);
+                if !entries.is_empty() {
+                    return Some((entries, Some(reader)));
+                }
+                tokio::task::yield_now().await;
+            }
+        })
     }
 
-    /// New entries of all files; unfinished lines, too, when nothing follows.
-    fn read(&mut self, last: bool) -> Vec<Value> {
+    fn begin(&self) -> Pass {
+        // Whether the run had ended is asked before its files are read for the last time.
+        let last = !self.wanted.follow || self.view.read(|run| run.phase.is_terminal());
         let files = logs::list(&self.data_dir, self.run).unwrap_or_default();
         let mut named: Vec<(i64, String, Log)> = files
             .into_iter()
@@ -146,37 +165,31 @@ impl Reader {
             })
             .collect();
         named.sort_by_key(|(at, _, file)| (*at, file.attempt, file.stream));
-        let mut entries = Vec::new();
-        for (_, pod, file) in named {
-            entries.extend(self.read_file(&file, &pod, last));
-        }
-        entries
+        Pass { files: named.into_iter().map(|(_, pod, file)| (pod, file)).collect(), last }
     }
 
-    fn read_file(&mut self, file: &Log, pod: &str, last: bool) -> Vec<Value> {
+    /// The entries of the next chunk, and whether the file has no more for now. An unfinished line
+    /// is one, too, when nothing follows.
+    fn read_chunk(&mut self, file: &Log, pod: &str, last: bool) -> (Vec<Value>, bool) {
         let source =
             self.sources.entry((file.attempt, file.container.clone(), file.stream)).or_default();
-        let first = source.offset == 0;
+        let bytes = logs::read(&self.data_dir, file, source.offset, CHUNK).unwrap_or_default();
+        let ended = bytes.is_empty();
+        source.offset += bytes.len() as u64;
+        source.rest.extend_from_slice(&bytes);
         let mut lines = Vec::new();
-        loop {
-            let bytes = logs::read(&self.data_dir, file, source.offset, CHUNK).unwrap_or_default();
-            source.offset += bytes.len() as u64;
-            source.rest.extend_from_slice(&bytes);
-            take_lines(&mut source.rest, last && bytes.is_empty(), &mut lines);
-            if bytes.is_empty() {
-                break;
+        take_lines(&mut source.rest, last && ended, &mut lines);
+        lines.retain(|line| self.wanted.grep.as_ref().is_none_or(|grep| grep.is_match(line)));
+        if let Some(tail) = self.wanted.tail.filter(|_| !source.caught_up) {
+            source.tail.extend(lines.drain(..));
+            source.tail.drain(..source.tail.len().saturating_sub(tail));
+            if ended {
+                source.caught_up = true;
+                lines.extend(std::mem::take(&mut source.tail));
             }
         }
-        lines.retain(|line| self.wanted.grep.as_ref().is_none_or(|grep| grep.is_match(line)));
-        let skip = match self.wanted.tail {
-            Some(tail) if first => lines.len().saturating_sub(tail),
-            _ => 0,
-        };
-        lines
-            .into_iter()
-            .skip(skip)
-            .map(|line| json!({"content": line, "podName": pod, "container": file.container}))
-            .collect()
+        let entry = |line| json!({"content": line, "podName": pod, "container": file.container});
+        (lines.into_iter().map(entry).collect(), ended)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn events(
 
 /// The run now, and after every change until its end. A large run takes its time to be shown, and
 /// three times that time passes before it is shown again.
-fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Value> {
+fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Vec<Value>> {
     let begin = (view, "ADDED", false, Duration::ZERO);
     stream::unfold(begin, move |(mut view, kind, over, took)| async move {
         if !over && took > BRIEF {
@@ -56,21 +56,24 @@ fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Val
         // First, or a change between the two would be the last and not be shown.
         let over = view.read(|run| run.phase.is_terminal());
         let object = show(&view);
-        Some((json!({"type": kind, "object": object}), (view, "MODIFIED", over, began.elapsed())))
+        let change = json!({"type": kind, "object": object});
+        Some((vec![change], (view, "MODIFIED", over, began.elapsed())))
     })
 }
 
-/// A stream of results: server-sent events where the client asks for them, else a line each.
+/// A stream of results, given in batches: server-sent events where the client asks for them, else a
+/// line each.
 pub(super) fn respond(
     headers: &HeaderMap,
-    values: impl Stream<Item = Value> + Send + 'static,
+    batches: impl Stream<Item = Vec<Value>> + Send + 'static,
 ) -> Response {
     use futures::StreamExt;
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let sse = accept.is_some_and(|accept| accept.contains("text/event-stream"));
-    let body = Body::from_stream(values.map(move |value| {
-        let line = json!({"result": value}).to_string();
-        let text = if sse { format!("data: {line}\n\n") } else { format!("{line}\n") };
+    let (before, after) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
+    let body = Body::from_stream(batches.map(move |batch| {
+        let lines = batch.into_iter().map(|value| json!({"result": value}).to_string());
+        let text: String = lines.map(|line| format!("{before}{line}{after}")).collect();
         Ok::<_, Infallible>(Bytes::from(text))
     }));
     let kind = if sse { "text/event-stream" } else { "application/json" };
