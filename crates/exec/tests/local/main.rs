@@ -4,4 +4,5 @@ mod artifacts;
 mod environment;
 mod house;
 mod life;
+mod objects;
 mod volumes;
