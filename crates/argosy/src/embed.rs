@@ -217,15 +217,19 @@ pub(crate) struct Check {
     pub(crate) remedy: String,
 }
 
-/// What isolation works here.
+/// What works here.
 pub(crate) async fn abilities(data: &Path) -> Result<Vec<Check>, Failure> {
     let exe = this_program()?;
     let found = argosy_server::abilities(data, &exe)
         .await
         .map_err(|error| Failure::other(format!("the spawner cannot be asked: {error}")))?;
     let Some(found) = found else { return Ok(Vec::new()) };
-    let levels = [("private /tmp", found.private_tmp), ("private root", found.private_root)];
-    Ok(levels
+    let found = [
+        ("private /tmp", found.private_tmp),
+        ("private root", found.private_root),
+        ("memory limits", found.memory),
+    ];
+    Ok(found
         .into_iter()
         .map(|(name, ability)| match ability {
             Ability::Works => Check {

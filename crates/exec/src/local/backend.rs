@@ -11,7 +11,7 @@ use crate::images::{self, ImageTable};
 use argosy_blob::Store;
 use argosy_blob::s3;
 use argosy_model::{AttemptId, End, ProcessSpec};
-use argosy_spawn::Abilities;
+use argosy_spawn::{Abilities, Ability};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io;
@@ -97,6 +97,15 @@ impl House {
                 let why = "the spawner has not said what works".to_owned();
                 Ceiling { level: Level::None, why, by_machine: true }
             }
+        }
+    }
+
+    /// Why the memory of processes cannot be limited together with that of their children; `None`
+    /// if it can.
+    pub async fn no_memory_limits(&self) -> Option<String> {
+        match self.jobs.abilities().await?.memory {
+            Ability::Works => None,
+            Ability::Refused { message, remedy, .. } => Some(format!("{message}. {remedy}")),
         }
     }
 

@@ -71,8 +71,19 @@ impl Orders {
             stderr: Some(self.layout.log(name, Stream::Err)),
             isolation,
             binds,
-            limits: Limits::default(),
+            limits: self.limits(member, house).await,
         })
+    }
+
+    /// The limit of memory: of all its processes together, or of each where that cannot be had.
+    async fn limits(&self, member: &Member, house: &House) -> Limits {
+        match Some(member.container.claim.limits.memory_bytes).filter(|bytes| *bytes > 0) {
+            None => Limits::default(),
+            bytes if house.no_memory_limits().await.is_none() => {
+                Limits { memory_bytes: bytes, ..Limits::default() }
+            }
+            bytes => Limits { data_bytes: bytes, ..Limits::default() },
+        }
     }
 
     /// Whether a process finds our files where the machine has them. Each mount costs it waiting,
