@@ -56,13 +56,16 @@ impl Groups {
         for (version, place) in places {
             match Self::at(version, &place, mark).and_then(Self::tried) {
                 Ok(groups) => return Ok(groups),
+                // Says nothing where another tree has the controller.
+                Err(error) if error.kind() == ErrorKind::Unsupported => {}
                 // What is nearest tells most.
                 Err(error) => {
                     refused.get_or_insert(format!("no group in {}: {error}", place.display()));
                 }
             }
         }
-        Err(refused.unwrap_or_else(|| "there are no control groups of memory".to_owned()))
+        Err(refused
+            .unwrap_or_else(|| "there are no control groups with a memory controller".to_owned()))
     }
 
     fn at(version: Version, place: &Path, mark: &str) -> io::Result<Self> {

@@ -85,8 +85,8 @@ fn remedy(reason: Reason) -> &'static str {
         }
         Reason::Limit => {
             "Run it where control groups are its own: by systemd-run --user --scope, or in a unit \
-             with Delegate=yes and DelegateSubgroup=main; in a container mount /sys/fs/cgroup \
-             writable."
+             with Delegate=yes and DelegateSubgroup=main; in a container make /sys/fs/cgroup \
+             writable and start it in a group below."
         }
         Reason::Mount => "Make the data directory writable.",
         _ => {
