@@ -4,6 +4,7 @@ mod bench;
 mod corpus;
 mod demo;
 mod docs;
+mod fixture;
 mod fuzz;
 mod python;
 mod run;
@@ -24,6 +25,7 @@ tidy              check the rules of the house
 docs [--check]    write (or check) docs/limits.md and COMPAT.md
 corpus argo       run the public manifests and check what they come to (--write: into COMPAT.md;
                   --nobody: as that user; --mutant: with outputs exchanged, which must be noticed)
+fixture           make a data directory of today's format, for later builds to open
 fuzz [SECONDS] [TARGET...]
                   give parsers inputs that a fuzzer makes up
 bench [GROUP...]  measure, each figure beside the raw limit of the same run";
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::docs(true),
         ["bench", groups @ ..] => bench::bench(groups),
         ["bench-engine"] => bench::engine(),
+        ["fixture"] => fixture::fixture(),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["corpus", "argo", rest @ ..] => corpus::argo(rest),
         _ => Err(format!("usage: cargo xtask <task>\n\n{TASKS}")),

@@ -16,6 +16,9 @@ pub struct RunView {
     version: Option<watch::Receiver<u64>>,
 }
 
+/// Steps of a run from which on a copy is looked at.
+const COPIED_FROM: usize = 1_000;
+
 impl RunView {
     /// A view of a run; `version` rises with every durable change, and is `None` for a run that
     /// never changes again.
@@ -24,9 +27,21 @@ impl RunView {
         RunView { run, version }
     }
 
-    /// Looks at the run as it is now.
+    /// Looks at the run as it is now, for a moment: the loop waits as long as this takes.
     pub fn read<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
         look(&self.run.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks at all of the run. Of a large one a copy is looked at, which shares what does not
+    /// change meanwhile, so that the loop does not wait.
+    pub fn show<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
+        let run = self.run.read().unwrap_or_else(PoisonError::into_inner);
+        if run.steps.len() < COPIED_FROM || self.version.is_none() {
+            return look(&run);
+        }
+        let copy = run.clone();
+        drop(run);
+        look(&copy)
     }
 
     /// Waits until the run has changed since the last call; `false` when it never will again.
@@ -66,4 +81,44 @@ pub trait Service: Send + Sync + 'static {
     fn trouble(&self) -> Option<Diagnostic>;
     /// Numbers for `/metrics`: (name, help, value).
     fn metrics(&self) -> Vec<(&'static str, &'static str, u64)>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argo::{Shelf, SubmitOptions, load, to_run};
+
+    const LOOP: &str = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: loop}
+spec:
+  entrypoint: main
+  templates:
+    - name: main
+      steps: [[{name: each, template: leaf, withSequence: {count: COUNT}}]]
+    - {name: leaf, container: {image: busybox, command: ['true']}}
+";
+
+    fn run(count: usize) -> Run {
+        let loaded = load("loop.yaml", &LOOP.replace("COUNT", &count.to_string())).unwrap();
+        let options = SubmitOptions { namespace: "s".to_owned(), ..SubmitOptions::default() };
+        let spec = to_run(&loaded.objects[0], &options, &Shelf::default()).unwrap();
+        let (mut run, _) = argosy_engine::submit(RunId(1), spec, 0);
+        while run.steps.len() < count {
+            let _ = argosy_engine::decide(&mut run, Input::Wake, 0);
+        }
+        run
+    }
+
+    #[test]
+    fn nobody_waits_for_those_who_look_at_a_large_run() {
+        for (count, waits) in [(10, true), (COPIED_FROM, false)] {
+            let shared = Arc::new(RwLock::new(run(count)));
+            let (_, version) = watch::channel(0);
+            let view = RunView::new(Arc::clone(&shared), Some(version));
+            let held = view.show(|run| (run.steps.len() >= count, shared.try_write().is_err()));
+            assert_eq!(held, (true, waits), "{count}");
+        }
+    }
 }

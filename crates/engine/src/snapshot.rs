@@ -106,9 +106,9 @@ impl Run {
         }
     }
 
-    /// One page of its steps.
+    /// One page of its steps, as it is now.
     #[must_use]
-    pub fn page(&self, number: usize) -> &[Step] {
+    pub fn page(&self, number: usize) -> Arc<Page> {
         self.steps.page(number)
     }
 

@@ -1,7 +1,9 @@
 //! The steps of a run, by key, in pages. One long list would be moved as a whole whenever it grows,
-//! which for half a million steps takes longer than a turn may.
+//! which for half a million steps takes longer than a turn may. Whoever reads a run or writes it
+//! down takes the pages as they are, and a page is copied when it changes meanwhile.
 
 use std::ops::Index;
+use std::sync::Arc;
 
 use argosy_model::Step;
 use serde::{Serialize, Serializer};
@@ -12,7 +14,7 @@ use crate::snapshot::PAGE_STEPS;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steps {
     /// All but the last have [`PAGE_STEPS`].
-    pages: Vec<Vec<Step>>,
+    pages: Vec<Arc<Vec<Step>>>,
 }
 
 impl Steps {
@@ -20,7 +22,7 @@ impl Steps {
     #[must_use]
     pub fn len(&self) -> usize {
         let full = self.pages.len().saturating_sub(1) * PAGE_STEPS;
-        full + self.pages.last().map_or(0, Vec::len)
+        full + self.pages.last().map_or(0, |page| page.len())
     }
 
     /// Whether there are none.
@@ -36,7 +38,7 @@ impl Steps {
     }
 
     pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut Step> {
-        self.pages.get_mut(at / PAGE_STEPS)?.get_mut(at % PAGE_STEPS)
+        Arc::make_mut(self.pages.get_mut(at / PAGE_STEPS)?).get_mut(at % PAGE_STEPS)
     }
 
     /// The first.
@@ -47,27 +49,34 @@ impl Steps {
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Step> {
-        self.pages.iter().flatten()
+        self.into_iter()
     }
 
     /// Those of one page; none where there is no such page.
-    pub(crate) fn page(&self, number: usize) -> &[Step] {
-        self.pages.get(number).map_or(&[], Vec::as_slice)
+    pub(crate) fn page(&self, number: usize) -> Arc<Vec<Step>> {
+        self.pages.get(number).map(Arc::clone).unwrap_or_default()
     }
 
     pub(crate) fn push(&mut self, step: Step) {
         match self.pages.last_mut() {
-            Some(page) if page.len() < PAGE_STEPS => page.push(step),
+            Some(page) if page.len() < PAGE_STEPS => Arc::make_mut(page).push(step),
             Some(_) => {
                 let mut page = Vec::with_capacity(PAGE_STEPS);
                 page.push(step);
-                self.pages.push(page);
+                self.pages.push(Arc::new(page));
             }
             // Most runs are small.
-            None => self.pages.push(vec![step]),
+            None => self.pages.push(Arc::new(vec![step])),
         }
     }
 }
+
+/// All steps in order.
+type StepIter<'s> = std::iter::FlatMap<
+    std::slice::Iter<'s, Arc<Vec<Step>>>,
+    std::slice::Iter<'s, Step>,
+    fn(&Arc<Vec<Step>>) -> std::slice::Iter<'_, Step>,
+>;
 
 impl Index<usize> for Steps {
     type Output = Step;
@@ -79,10 +88,13 @@ impl Index<usize> for Steps {
 
 impl<'s> IntoIterator for &'s Steps {
     type Item = &'s Step;
-    type IntoIter = std::iter::Flatten<std::slice::Iter<'s, Vec<Step>>>;
+    type IntoIter = StepIter<'s>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.pages.iter().flatten()
+    fn into_iter(self) -> StepIter<'s> {
+        fn steps(page: &Arc<Vec<Step>>) -> std::slice::Iter<'_, Step> {
+            page.iter()
+        }
+        self.pages.iter().flat_map(steps)
     }
 }
 

@@ -98,6 +98,8 @@ fn attend_job(start: &Start, parent: &Parent, group: Option<&Group>) -> Result<I
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .blame(Reason::Namespace, || "cannot seal the namespace's first process".into())?;
     let job = spawn(parent, || execute(start, &image, &logs))?;
+    // An owner must not find its descriptor closed by somebody else.
+    drop(logs);
     // Only the pipe is kept: a copy of the spawner's socket would outlive the spawner.
     sys::close_all_but(&parent.notes);
     wait(start, parent, job).blame(Reason::Process, || "cannot wait for the job".into())

@@ -122,11 +122,17 @@ pub fn read_signals(fd: &OwnedFd) -> Vec<i32> {
     buffer[..length].chunks_exact(SIZE).filter_map(number).collect()
 }
 
-/// Waits for any (blocked) signal and returns its number.
+/// Waits for any (blocked) signal and returns its number. That it was stopped and continued
+/// meanwhile ends the call in the kernel (signal(7)), but not the wait.
 pub fn wait_signal() -> io::Result<i32> {
     let all = signal_set(1..=64);
-    // SAFETY: the set is valid for the call; the information may be null.
-    checked(unsafe { libc::sigwaitinfo(&raw const all, std::ptr::null_mut()) })
+    loop {
+        // SAFETY: the set is valid for the call; the information may be null.
+        match checked(unsafe { libc::sigwaitinfo(&raw const all, std::ptr::null_mut()) }) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }
 
 /// A child that has ended and is not reaped, which it stays: its id cannot be reused meanwhile.

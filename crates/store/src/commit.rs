@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use argosy_engine::{Head, Run, Steps};
+use argosy_engine::{Head, Page, Run, Steps};
 use argosy_model::{Record, RunId, RunSpec, Step, StepKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,7 +60,36 @@ pub struct Snapshot {
     pub parts: Vec<Part>,
 }
 
-/// A piece of a run.
+/// A piece of a run, as it was when it was taken. To encode it takes a while.
+#[derive(Debug)]
+pub enum Piece {
+    /// What was accepted.
+    Spec(Arc<RunSpec>),
+    /// What stands beside the steps.
+    Head(Box<Head>),
+    /// A page of steps, with its number.
+    Page(usize, Arc<Page>),
+    /// The items of a loop.
+    Items(StepKey, Arc<Vec<Value>>),
+}
+
+impl Piece {
+    /// The piece as it is written.
+    ///
+    /// # Errors
+    /// When it cannot be encoded.
+    pub fn encode(&self) -> Result<Part> {
+        let (name, data) = match self {
+            Piece::Spec(spec) => ("spec".to_owned(), encode(spec)?),
+            Piece::Head(head) => ("head".to_owned(), encode(head)?),
+            Piece::Page(number, page) => (format!("page/{number}"), encode(page)?),
+            Piece::Items(step, items) => (format!("items/{}", step.0), encode(items)?),
+        };
+        Ok(Part { name, data })
+    }
+}
+
+/// A piece of a run, encoded.
 #[derive(Debug)]
 pub struct Part {
     pub(crate) name: String,
@@ -78,38 +107,6 @@ impl Part {
     #[must_use]
     pub fn data(&self) -> &[u8] {
         &self.data
-    }
-
-    /// The spec.
-    ///
-    /// # Errors
-    /// When it cannot be encoded.
-    pub fn spec(spec: &RunSpec) -> Result<Part> {
-        Ok(Part { name: "spec".to_owned(), data: encode(spec)? })
-    }
-
-    /// The head.
-    ///
-    /// # Errors
-    /// When it cannot be encoded.
-    pub fn head(run: &Run) -> Result<Part> {
-        Ok(Part { name: "head".to_owned(), data: encode(&run.head())? })
-    }
-
-    /// A page of steps.
-    ///
-    /// # Errors
-    /// When it cannot be encoded.
-    pub fn page(run: &Run, number: usize) -> Result<Part> {
-        Ok(Part { name: format!("page/{number}"), data: encode(run.page(number))? })
-    }
-
-    /// Items of a loop.
-    ///
-    /// # Errors
-    /// When they cannot be encoded.
-    pub fn items(step: StepKey, items: &[Value]) -> Result<Part> {
-        Ok(Part { name: format!("items/{}", step.0), data: encode(items)? })
     }
 }
 

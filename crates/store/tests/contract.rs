@@ -1,13 +1,14 @@
 //! What every store must do, whatever it is made of.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use argosy_engine::{Input, Run, decide, submit};
 use argosy_model::attempt::{End, Exit};
 use argosy_model::run::Plan;
 use argosy_model::{FORMAT_VERSION, Record, RunId, RunPhase, RunSpec, StepKey, Turn};
 use argosy_store::{
-    Archived, Commit, Error, ListFilter, Memo, ObjectChange, Part, RunRow, Snapshot, Store,
+    Archived, Commit, Error, ListFilter, Memo, ObjectChange, Piece, RunRow, Snapshot, Store,
 };
 use serde_json::{Value, json};
 
@@ -77,9 +78,12 @@ impl Made {
     }
 
     fn snapshot(&self, pages: &[usize]) -> Snapshot {
-        let mut parts = vec![Part::head(&self.run).unwrap(), Part::spec(&self.run.spec).unwrap()];
-        parts.extend(pages.iter().map(|page| Part::page(&self.run, *page).unwrap()));
-        parts.extend(self.run.items.iter().map(|(step, items)| Part::items(*step, items).unwrap()));
+        let mut pieces =
+            vec![Piece::Head(Box::new(self.run.head())), Piece::Spec(Arc::clone(&self.run.spec))];
+        pieces.extend(pages.iter().map(|page| Piece::Page(*page, self.run.page(*page))));
+        let items = self.run.items.iter();
+        pieces.extend(items.map(|(step, items)| Piece::Items(*step, Arc::clone(items))));
+        let parts = pieces.iter().map(|piece| piece.encode().unwrap()).collect();
         Snapshot { run: self.run.id, parts }
     }
 }

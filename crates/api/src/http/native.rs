@@ -33,7 +33,7 @@ pub(super) async fn explain(
     Path((space, name)): Path<(String, String)>,
 ) -> Answer<Json<Value>> {
     let view = open(&door, &space, &name).await?;
-    let (phase, waiting) = view.read(|run| {
+    let (phase, waiting) = view.show(|run| {
         let keys = (0u32..).map(StepKey).take(run.steps.len());
         let waiting = keys
             .filter_map(|key| run.step(key).map(|step| (key, step)))
@@ -115,7 +115,7 @@ pub(super) async fn steps(
 ) -> Answer<Json<Value>> {
     let view = open(&door, &space, &name).await?;
     let selector = query::value(&query, "selector").unwrap_or_default();
-    let steps = view.read(|run| {
+    let steps = view.show(|run| {
         let keys = if selector.is_empty() {
             (0u32..).map(StepKey).take(run.steps.len()).collect()
         } else {

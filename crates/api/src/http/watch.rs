@@ -4,7 +4,6 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use argosy_engine::Run;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -35,14 +34,16 @@ pub(super) async fn events(
         .ok_or_else(|| bad_request("a watch needs listOptions.fieldSelector=metadata.name=NAME"))?;
     let row = door.service.find(&space, name).await?.ok_or_else(|| not_found("run", name))?;
     let view = door.service.run(row.id).await?;
-    let show =
-        if query::value(&query, "argosy.nodes") == Some("false") { outline } else { workflow };
+    let show: fn(&RunView) -> Value = match query::value(&query, "argosy.nodes") {
+        Some("false") => |view| view.read(outline),
+        _ => |view| view.show(workflow),
+    };
     Ok(respond(&headers, changes(view, show)))
 }
 
 /// The run now, and after every change until its end. A large run takes its time to be shown, and
 /// three times that time passes before it is shown again.
-fn changes(view: RunView, show: fn(&Run) -> Value) -> impl Stream<Item = Value> {
+fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Value> {
     let begin = (view, "ADDED", false, Duration::ZERO);
     stream::unfold(begin, move |(mut view, kind, over, took)| async move {
         if !over && took > BRIEF {
@@ -52,7 +53,9 @@ fn changes(view: RunView, show: fn(&Run) -> Value) -> impl Stream<Item = Value> 
             return None;
         }
         let began = Instant::now();
-        let (object, over) = view.read(|run| (show(run), run.phase.is_terminal()));
+        // First, or a change between the two would be the last and not be shown.
+        let over = view.read(|run| run.phase.is_terminal());
+        let object = show(&view);
         Some((json!({"type": kind, "object": object}), (view, "MODIFIED", over, began.elapsed())))
     })
 }

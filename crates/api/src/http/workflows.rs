@@ -94,7 +94,7 @@ async fn accept(
         }
         let drawn = spec.name.ends_with(&options.suffix);
         match door.service.submit(spec, caller.cause()).await {
-            Ok(id) => return Ok(door.service.run(id).await?.read(workflow)),
+            Ok(id) => return Ok(door.service.run(id).await?.show(workflow)),
             Err(taken) if taken.code == Code::AlreadyExists && drawn && attempt < NAME_TRIES => {}
             Err(refused) => return Err(refused.into()),
         }
@@ -337,7 +337,7 @@ pub(super) async fn get(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
 ) -> Answer<Json<Value>> {
-    Ok(Json(view(&door, &space, &name).await?.read(workflow)))
+    Ok(Json(view(&door, &space, &name).await?.show(workflow)))
 }
 
 /// `DELETE /api/v1/workflows/{space}/{name}`
@@ -371,7 +371,7 @@ pub(super) async fn verb(
         "stop" => Input::Shutdown { how: Shutdown::Stop, message },
         "terminate" => Input::Shutdown { how: Shutdown::Terminate, message },
         "suspend" => Input::Suspend,
-        "resume" => Input::Resume { steps: view.read(|run| select::steps(run, selector))? },
+        "resume" => Input::Resume { steps: view.show(|run| select::steps(run, selector))? },
         "set" => supplied(&view, selector, &body)?,
         "retry" | "resubmit" => return Err(unsupported(&format!("`{verb}`"))),
         _ => return Err(not_found("verb", &verb)),
@@ -387,7 +387,7 @@ fn unsupported(what: &str) -> super::Refusal {
 
 /// `set`: values for one suspended step. `outputParameters` is a JSON object as text.
 fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
-    let steps = view.read(|run| select::steps(run, selector))?;
+    let steps = view.show(|run| select::steps(run, selector))?;
     let [step] = steps.as_slice() else {
         return Err(bad_request("nodeFieldSelector must name one step"));
     };

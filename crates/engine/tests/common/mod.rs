@@ -252,7 +252,7 @@ impl World {
     fn reload(&self) -> Run {
         let pages = (0..=self.run.steps.len() / argosy_engine::PAGE_STEPS)
             .map(|number| {
-                let text = serde_json::to_string(self.run.page(number)).unwrap();
+                let text = serde_json::to_string(&self.run.page(number)).unwrap();
                 serde_json::from_str(&text).unwrap()
             })
             .collect();

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use argosy_engine::Run;
 use argosy_model::{Cause, Diagnostic, Effect, Event, Record, RunId, Turn};
-use argosy_store::{Archived, Commit, Memo, ObjectChange, RunRow, Snapshot, Storage};
+use argosy_store::{Commit, Memo, ObjectChange, Piece, RunRow, Storage};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::{Committed, Core, Live};
+use super::gathered::{Encoded, Gathered};
+use super::{Committed, Core};
 use crate::hooks::{self, Point};
 
 /// Events of a run after which its changed pieces are written.
@@ -116,8 +117,7 @@ impl Core {
             let effects = std::mem::take(&mut batch.effects);
             self.carry_out(effects);
         }
-        let commit = self.commit_of(&mut batch);
-        self.snapshotting = commit.snapshots.iter().map(|snapshot| snapshot.run).collect();
+        let gathered = self.gather(&mut batch);
         self.committing = true;
         let (store, done) = (Arc::clone(&self.store), self.committed.clone());
         let trouble = self.trouble.clone();
@@ -128,9 +128,10 @@ impl Core {
                 tokio::time::sleep(RETRY).await;
             }
             hooks::pass(Point::BeforeCommit);
-            let seq = finish(commit, &batch.ended, &*store, &trouble).await;
+            let Encoded { commit, snapshots, broken } = gathered.encode().await;
+            let seq = insist(&commit, &*store, &trouble).await;
             // The loop is gone only when the process is stopping.
-            let _ = done.send(Committed { seq, batch });
+            let _ = done.send(Committed { seq, batch, snapshots, broken });
         });
     }
 
@@ -144,7 +145,7 @@ impl Core {
         false
     }
 
-    fn commit_of(&mut self, batch: &mut Batch) -> Commit {
+    fn gather(&mut self, batch: &mut Batch) -> Gathered {
         let mut commit = Commit {
             at_ms: self.clock.now_ms(),
             record: Record { turns: std::mem::take(&mut batch.turns) },
@@ -158,37 +159,39 @@ impl Core {
                 commit.rows.push(live.read(RunRow::of));
             }
         }
+        let mut snapshots = Vec::new();
         for id in &batch.changed {
             let Some(live) = self.runs.get_mut(id) else { continue };
             let ended = live.read(|run| run.phase.is_terminal());
             if !ended && live.events_since >= SNAPSHOT_EVENTS {
-                commit.snapshots.extend(snapshot(*id, live));
+                snapshots.push((*id, live.take_pieces()));
             }
         }
-        self.cut_log(&mut commit);
-        commit
+        commit.cut = self.cut_log(&mut snapshots);
+        Gathered { commit, snapshots, ended: batch.ended.clone() }
     }
 
     /// Now and then: snapshots of the runs that hold the log back, or a cut of the log.
-    fn cut_log(&mut self, commit: &mut Commit) {
+    fn cut_log(&mut self, snapshots: &mut Vec<(RunId, Vec<Piece>)>) -> Option<u64> {
         if self.last_seq.saturating_sub(self.log_from) < LOG_COMMITS {
-            return;
+            return None;
         }
         let oldest = self.runs.values().map(|live| live.snapshot_seq).min();
         let behind = self.last_seq.saturating_sub(LOG_COMMITS / 2);
         match oldest {
             Some(oldest) if oldest < behind => {
                 for (id, live) in &mut self.runs {
-                    let known = commit.snapshots.iter().any(|snapshot| snapshot.run == *id);
-                    if live.snapshot_seq < behind && !known && commit.snapshots.len() < 64 {
-                        commit.snapshots.extend(snapshot(*id, live));
+                    let known = snapshots.iter().any(|(run, _)| run == id);
+                    if live.snapshot_seq < behind && !known && snapshots.len() < 64 {
+                        snapshots.push((*id, live.take_pieces()));
                     }
                 }
+                None
             }
             oldest => {
                 let cut = oldest.unwrap_or(self.last_seq).min(self.last_seq);
-                commit.cut = Some(cut);
                 self.log_from = cut;
+                Some(cut)
             }
         }
     }
@@ -196,12 +199,17 @@ impl Core {
     /// A commit is through: its effects may happen and its answers go out.
     pub(crate) fn on_committed(&mut self, done: Committed) {
         self.committing = false;
-        let Committed { seq, batch } = done;
+        let Committed { seq, batch, snapshots, broken } = done;
         hooks::pass(Point::AfterCommit);
         self.last_seq = seq;
-        for id in std::mem::take(&mut self.snapshotting) {
+        for id in snapshots {
             if let Some(live) = self.runs.get_mut(&id) {
                 live.snapshot_seq = seq;
+            }
+        }
+        for id in broken {
+            if let Some(live) = self.runs.get_mut(&id) {
+                live.forget_snapshots();
             }
         }
         self.carry_out(batch.effects);
@@ -225,34 +233,15 @@ impl Core {
     }
 }
 
-/// The changed pieces of a run. What cannot be encoded is left to the log, which has it all.
-fn snapshot(run: RunId, live: &mut Live) -> Option<Snapshot> {
-    match live.take_parts() {
-        Ok(parts) => Some(Snapshot { run, parts }),
-        Err(error) => {
-            tracing::error!(%run, %error, "a snapshot cannot be written");
-            None
-        }
-    }
-}
-
-/// Encodes what is costly to encode, outside the loop, and commits: again and again where the disk
-/// refuses, since nothing that was decided may be lost while the process lives.
-async fn finish(
-    mut commit: Commit,
-    ended: &[(RunId, Arc<RwLock<Run>>)],
+/// Commits, again and again where the disk refuses, since nothing that was decided may be lost while
+/// the process lives.
+async fn insist(
+    commit: &Commit,
     store: &dyn Storage,
     trouble: &watch::Sender<Option<String>>,
 ) -> u64 {
-    for (id, run) in ended {
-        let run = run.read().unwrap_or_else(PoisonError::into_inner);
-        match Archived::of(&run) {
-            Ok(archived) => commit.archived.push(archived),
-            Err(error) => tracing::error!(run = %id, %error, "a run cannot be archived"),
-        }
-    }
     loop {
-        match store.commit(&commit).await {
+        match store.commit(commit).await {
             Ok(seq) => {
                 trouble.send_if_modified(|text| text.take().is_some());
                 return seq;

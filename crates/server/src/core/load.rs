@@ -64,7 +64,6 @@ impl Core {
             lazy_since: None,
             log_from: stored.seq,
             last_seq: stored.seq,
-            snapshotting: Vec::new(),
             stopping: None,
             trouble,
         };

@@ -2,6 +2,7 @@
 
 mod batch;
 mod carry;
+mod gathered;
 mod load;
 mod locks;
 mod recall;
@@ -65,6 +66,10 @@ impl Default for Options {
 pub(crate) struct Committed {
     pub(crate) seq: u64,
     pub(crate) batch: Batch,
+    /// Runs whose snapshot it has.
+    pub(crate) snapshots: Vec<RunId>,
+    /// Runs whose snapshot could not be encoded.
+    pub(crate) broken: Vec<RunId>,
 }
 
 /// What was read beside the loop.
@@ -99,7 +104,6 @@ pub(crate) struct Core {
     pub(crate) lazy_since: Option<Instant>,
     pub(crate) log_from: u64,
     pub(crate) last_seq: u64,
-    pub(crate) snapshotting: Vec<RunId>,
     pub(crate) stopping: Option<tokio::sync::oneshot::Sender<()>>,
     /// What the disk says, while it refuses.
     pub(crate) trouble: watch::Sender<Option<String>>,

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use argosy_engine::{Decision, Input, Run, decide};
 use argosy_model::{Event, StepKey};
-use argosy_store::Part;
+use argosy_store::Piece;
 use tokio::sync::watch;
 
 /// A run that readers may look at while the loop works on it.
@@ -76,23 +76,34 @@ impl Live {
     }
 
     /// The pieces that changed since the last snapshot. They are clean afterwards.
-    pub(crate) fn take_parts(&mut self) -> argosy_store::Result<Vec<Part>> {
+    pub(crate) fn take_pieces(&mut self) -> Vec<Piece> {
         let run = self.run.read().unwrap_or_else(PoisonError::into_inner);
-        let mut parts = vec![Part::head(&run)?];
+        let mut pieces = vec![Piece::Head(Box::new(run.head()))];
         if !self.has_spec {
-            parts.push(Part::spec(&run.spec)?);
+            pieces.push(Piece::Spec(Arc::clone(&run.spec)));
         }
         for page in std::mem::take(&mut self.dirty_pages) {
-            parts.push(Part::page(&run, page)?);
+            pieces.push(Piece::Page(page, run.page(page)));
         }
         for step in std::mem::take(&mut self.new_items) {
-            if let Some(items) = run.items.get(&step) {
-                parts.push(Part::items(step, items)?);
-            }
+            let items = run.items.get(&step).map(Arc::clone);
+            pieces.extend(items.map(|items| Piece::Items(step, items)));
         }
         drop(run);
         self.has_spec = true;
         self.events_since = 0;
-        Ok(parts)
+        pieces
+    }
+
+    /// The pieces that were taken could not be written: the next snapshot has all of them.
+    pub(crate) fn forget_snapshots(&mut self) {
+        let (pages, items) = self.read(|run| {
+            (
+                run.steps.len().div_ceil(argosy_engine::PAGE_STEPS),
+                run.items.keys().copied().collect(),
+            )
+        });
+        (self.dirty_pages, self.new_items) = ((0..pages).collect(), items);
+        self.has_spec = false;
     }
 }

@@ -1,12 +1,12 @@
 //! What the spawner promises to the server.
 
-use crate::support::{Client, HELPER, House, assert_ends, kill, shell, status};
-use argosy_spawn::{Isolation, Limits, Order, Reason, Report, Start, Status};
+use crate::support::{Client, HELPER, House, assert_ends, assert_gets_to, kill, shell, status};
+use argosy_spawn::{Bind, Isolation, Limits, Order, Reason, Report, Start, Status};
 use rustix::process::Signal;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 #[test]
@@ -80,6 +80,35 @@ fn jobs_survive_a_server_that_is_killed_and_are_handed_to_the_next() {
     assert_eq!(next.known["a"], started);
     fs::write(house.path("go"), "go\n").unwrap();
     assert_eq!(status(&next.next().unwrap()), Status::Code(5));
+}
+
+#[test]
+fn a_job_survives_that_its_namespace_is_stopped_and_continued() {
+    let mut house = House::new();
+    let mut client = house.client();
+    for name in ["up", "go"] {
+        assert!(Command::new("mkfifo").arg(house.path(name)).status().unwrap().success());
+    }
+    let [up, go] = ["up", "go"].map(|name| house.path(name));
+    let bind = |source: &PathBuf, target: &str| Bind {
+        source: source.clone(),
+        target: target.into(),
+        read_only: false,
+    };
+    let script = "echo up > /tmp/up; read go < /tmp/go; exit 5";
+    let first = client.started(&Start {
+        isolation: house.private_tmp(),
+        binds: vec![bind(&up, "/tmp/up"), bind(&go, "/tmp/go")],
+        ..shell(&house, "a", script)
+    });
+    assert_eq!(fs::read_to_string(&up).unwrap(), "up\n");
+    // The first process has started the job, and sleeps only when it waits for its end.
+    assert_gets_to(first, 'S');
+    kill(first, Signal::STOP);
+    assert_gets_to(first, 'T');
+    kill(first, Signal::CONT);
+    fs::write(&go, "go\n").unwrap();
+    assert_eq!(status(&client.next().unwrap()), Status::Code(5));
 }
 
 #[test]

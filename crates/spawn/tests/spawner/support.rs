@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub const HELPER: &str = env!("CARGO_BIN_EXE_spawner-for-tests");
@@ -93,6 +93,20 @@ pub fn assert_ends(raw: u32) {
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     let timeout = Timespec::try_from(DEADLINE).unwrap();
     assert_eq!(poll(&mut polled, Some(&timeout)).unwrap(), 1, "process {raw} lives on");
+}
+
+/// Waits until a process is in a state, as `/proc/PID/stat` has it.
+pub fn assert_gets_to(raw: u32, state: char) {
+    let end = Instant::now() + DEADLINE;
+    let mut stat = String::new();
+    while Instant::now() < end {
+        stat = fs::read_to_string(format!("/proc/{raw}/stat")).unwrap();
+        if stat.rsplit(") ").next().unwrap().starts_with(state) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    panic!("process {raw} is not in state {state}: {stat}");
 }
 
 /// A job that runs a shell script, writing to `out` and `err` in the house.
