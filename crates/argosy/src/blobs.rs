@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use argosy_blob::s3::{Endpoint, Keys};
+use argosy_blob::s3::{Attempts, Endpoint, Keys};
 use argosy_blob::{Folder, Remote, Space, Store};
 use argosy_model::{Code, Diagnostic};
 use argosy_server::{Clock, SystemClock};
@@ -44,8 +44,13 @@ impl Blobs {
         }
     }
 
-    /// The door for S3 clients, and its keys. The space of the configuration is there.
-    pub(crate) fn door(&self, config: &Config) -> Result<(Router, Keys), Failure> {
+    /// The key pairs of S3 clients.
+    pub(crate) fn keys(&self, config: &Config) -> Result<Keys, Failure> {
+        self.folder()?;
+        Keys::open(&config.data).map_err(not_served)
+    }
+
+    fn folder(&self) -> Result<&Folder, Failure> {
         let Blobs::Here(folder) = self else {
             let what = "blobs are kept in an S3 elsewhere, so there is none to serve here";
             return Err(Failure(vec![
@@ -53,14 +58,28 @@ impl Blobs {
                     .help("leave out --s3-listen, or the url under [blob]"),
             ]));
         };
-        let failed = |error| Failure::other(format!("blobs cannot be served: {error}"));
-        folder.create_space(&Space::new(&config.namespace)?).map_err(failed)?;
-        let keys = Keys::open(&config.data).map_err(failed)?;
-        let endpoint = Endpoint::open(folder, &keys, SystemClock.now_ms()).map_err(failed)?;
+        Ok(folder)
+    }
+
+    /// The door for S3 clients with these keys. The space of the configuration is there.
+    pub(crate) fn door(
+        &self,
+        config: &Config,
+        keys: &Keys,
+        attempts: Arc<dyn Attempts>,
+    ) -> Result<Router, Failure> {
+        let folder = self.folder()?;
+        folder.create_space(&Space::new(&config.namespace)?).map_err(not_served)?;
+        let now_ms = SystemClock.now_ms();
+        let endpoint = Endpoint::open(folder, keys, attempts, now_ms).map_err(not_served)?;
         let answer = move |request: Request| {
             let endpoint = endpoint.clone();
             async move { endpoint.answer(request).await }
         };
-        Ok((Router::new().fallback(answer), keys))
+        Ok(Router::new().fallback(answer))
     }
+}
+
+fn not_served(error: std::io::Error) -> Failure {
+    Failure::other(format!("blobs cannot be served: {error}"))
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use argosy_api::http::{Door, router};
 use argosy_api::ports;
-use argosy_exec::local::Level;
+use argosy_blob::s3::{Attempts, Keys};
+use argosy_exec::local::{Level, ObjectDoor};
 use argosy_server::{Local, MachineOptions, Options, Reader, Service, SystemClock};
 use argosy_spawn::Ability;
 use argosy_store::{Storage, Store};
@@ -24,36 +25,59 @@ use crate::failure::Failure;
 /// Where a server says how to reach it.
 const ANNOUNCEMENT: &str = "server.json";
 
+/// The S3 endpoint.
+pub(crate) struct Objects {
+    pub(crate) address: SocketAddr,
+    pub(crate) keys: Keys,
+    pub(crate) router: Router,
+}
+
 /// A server in this process.
 pub(crate) struct Embedded {
     pub(crate) router: Router,
-    pub(crate) blobs: Blobs,
+    /// What S3 clients are served with, where they are.
+    pub(crate) objects: Option<Objects>,
     service: Service,
     thread: EngineThread,
 }
 
 impl Embedded {
-    /// Starts on a data directory: whatever was going on there goes on.
-    pub(crate) async fn start(config: &Config, machine: &Machine) -> Result<Embedded, Failure> {
+    /// Starts on a data directory: whatever was going on there goes on. Objects will be served at
+    /// `s3`, if that is given.
+    pub(crate) async fn start(
+        config: &Config,
+        machine: &Machine,
+        s3: Option<SocketAddr>,
+    ) -> Result<Embedded, Failure> {
         let data = config.data.clone();
         // Without anybody to take this signal, a limit on the size of files would end the process.
         take_signals_of_large_files()?;
-        let machine = MachineOptions {
+        let mut machine = MachineOptions {
             allow_host_paths: [&config.allow_host_path[..], &machine.allow_host_path].concat(),
             max_isolation: match machine.isolation {
                 Isolation::None => Level::None,
                 Isolation::PrivateTmp => Level::PrivateTmp,
                 Isolation::PrivateRoot => Level::PrivateRoot,
             },
+            objects: None,
         };
         let store: Arc<dyn Storage> = Arc::new(Store::open(&data).await?);
         // Only the owner of the data directory may open its blobs.
         let blobs = Blobs::open(config)?;
         let kept = blobs.store();
+        let keys = s3.map(|_| blobs.keys(config)).transpose()?;
+        let at = s3.zip(keys);
+        machine.objects = at
+            .clone()
+            .map(|(address, keys)| ObjectDoor { endpoint: format!("http://{address}"), keys });
         let begin = async move || start(&data, machine, store, kept).await;
-        let (service, thread) = EngineThread::start(begin).await?;
+        let ((service, attempts), thread) = EngineThread::start(begin).await?;
+        let objects = at.map(|(address, keys)| {
+            let router = blobs.door(config, &keys, attempts)?;
+            Ok::<_, Failure>(Objects { address, keys, router })
+        });
         let router = router(door(Arc::new(service.clone()), &config.data));
-        Ok(Embedded { router, blobs, service, thread })
+        Ok(Embedded { router, objects: objects.transpose()?, service, thread })
     }
 
     /// Makes everything durable and leaves running attempts to the spawner.
@@ -69,14 +93,15 @@ async fn start(
     machine: MachineOptions,
     store: Arc<dyn Storage>,
     blobs: Arc<dyn argosy_blob::Store>,
-) -> Result<Service, Failure> {
+) -> Result<(Service, Arc<dyn Attempts>), Failure> {
     let exe = this_program()?;
     let local = Local::start(data, &exe, machine, Arc::clone(&store), blobs)
         .await
         .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
     let options = Options::default();
     let clock = Arc::new(SystemClock);
-    Ok(Service::start(options, store, local.backend, local.reports, clock).await?)
+    let service = Service::start(options, store, local.backend, local.reports, clock).await?;
+    Ok((service, local.attempts))
 }
 
 /// The thread of loop and backend. Between the end of one process and the start of the next nothing
@@ -89,9 +114,10 @@ struct EngineThread {
 
 impl EngineThread {
     /// Starts it, with what `begin` makes on it.
-    async fn start<F>(begin: F) -> Result<(Service, EngineThread), Failure>
+    async fn start<F, T>(begin: F) -> Result<(T, EngineThread), Failure>
     where
-        F: AsyncFnOnce() -> Result<Service, Failure> + Send + 'static,
+        F: AsyncFnOnce() -> Result<T, Failure> + Send + 'static,
+        T: Send + 'static,
     {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -110,8 +136,8 @@ impl EngineThread {
             .name("engine".to_owned())
             .spawn(work)
             .map_err(|error| Failure::other(format!("no thread: {error}")))?;
-        let service = beginning.await.map_err(|_| Failure::other("the engine's thread died"))??;
-        Ok((service, EngineThread { ended, thread }))
+        let made = beginning.await.map_err(|_| Failure::other("the engine's thread died"))??;
+        Ok((made, EngineThread { ended, thread }))
     }
 
     async fn end(self) {
@@ -191,15 +217,19 @@ pub(crate) struct Check {
     pub(crate) remedy: String,
 }
 
-/// What isolation works here.
+/// What works here.
 pub(crate) async fn abilities(data: &Path) -> Result<Vec<Check>, Failure> {
     let exe = this_program()?;
     let found = argosy_server::abilities(data, &exe)
         .await
         .map_err(|error| Failure::other(format!("the spawner cannot be asked: {error}")))?;
     let Some(found) = found else { return Ok(Vec::new()) };
-    let levels = [("private /tmp", found.private_tmp), ("private root", found.private_root)];
-    Ok(levels
+    let found = [
+        ("private /tmp", found.private_tmp),
+        ("private root", found.private_root),
+        ("memory limits", found.memory),
+    ];
+    Ok(found
         .into_iter()
         .map(|(name, ability)| match ability {
             Ability::Works => Check {

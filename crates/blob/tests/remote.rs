@@ -1,10 +1,12 @@
 //! The store that is an S3 elsewhere, over the endpoint of this crate.
 
-use argosy_blob::s3::{Endpoint, Keys};
+use argosy_blob::s3::{Attempts, Endpoint, Keys};
 use argosy_blob::{Address, Folder, Meta, Remote, Source, Space, Store};
+use argosy_model::AttemptId;
 use futures::TryStreamExt;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
 use tempfile::TempDir;
 
 struct House {
@@ -16,13 +18,23 @@ struct House {
     space: Space,
 }
 
+/// There are no attempts.
+#[derive(Debug)]
+struct Nobody;
+
+impl Attempts for Nobody {
+    fn is_live(&self, _: AttemptId) -> bool {
+        false
+    }
+}
+
 impl House {
     async fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::open(&root.path().join("blobs")).unwrap();
         folder.create_space(&Space::new("bucket").unwrap()).unwrap();
         let keys = Keys::open(root.path()).unwrap();
-        let endpoint = Endpoint::open(&folder, &keys, 0).unwrap();
+        let endpoint = Endpoint::open(&folder, &keys, Arc::new(Nobody), 0).unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let router = axum::Router::new().fallback(move |request: axum::extract::Request| {

@@ -25,6 +25,8 @@ pub struct MachineOptions {
     pub allow_host_paths: Vec<PathBuf>,
     /// The most that processes are kept apart.
     pub max_isolation: Level,
+    /// The S3 endpoint that processes may use, if there is one.
+    pub objects: Option<local::ObjectDoor>,
 }
 
 /// The backend of this machine with what it tells.
@@ -33,6 +35,8 @@ pub struct Local {
     pub backend: Arc<dyn Backend>,
     /// Its reports.
     pub reports: mpsc::UnboundedReceiver<BackendReport>,
+    /// Says whose key pairs are worth something.
+    pub attempts: Arc<dyn argosy_blob::s3::Attempts>,
 }
 
 impl Local {
@@ -53,10 +57,12 @@ impl Local {
             allow_host_paths: machine.allow_host_paths,
             images: ImageTable::default(),
             max_isolation: machine.max_isolation,
+            objects: machine.objects,
         };
         let values = Arc::new(StoredValues { store });
         let (inner, told) = local::Local::start(options, Arc::clone(&blobs), values).await?;
         Ok(Local {
+            attempts: Arc::new(inner.clone()),
             backend: Arc::new(Machine { data_dir: data_dir.to_owned(), inner, blobs }),
             reports: told,
         })

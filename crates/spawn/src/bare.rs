@@ -51,7 +51,7 @@ fn repeat(count: usize, tmp: &Path) -> io::Result<()> {
         }
         match sys::fork(isolate::namespaces(user))? {
             Some(pid) => alive.push_back(pid),
-            None => child::attend(&start, &parent),
+            None => child::attend(&start, &parent, None),
         }
     }
     alive.into_iter().try_for_each(succeeded)

@@ -1,5 +1,6 @@
 //! What a child does until it is the job's program, or the first process of its namespace.
 
+use crate::memory::Group;
 use crate::message::{Reason, Start};
 use crate::notes::{self, Blame, Fault, Note};
 use crate::sys::{self, Stack};
@@ -33,19 +34,20 @@ pub struct Parent {
 }
 
 /// Runs the job's program in a child and returns once it runs.
-pub fn run(start: &Start, parent: &Parent) -> Result<i32, Fault> {
+pub fn run(start: &Start, parent: &Parent, group: Option<&Group>) -> Result<i32, Fault> {
     let image = Image::of(start, &parent.mark)
         .blame(Reason::Invalid, || "cannot pass arguments or environment".into())?;
     spawn(parent, || {
         die_with(parent)?;
+        group.map_or(Ok(()), Group::join)?;
         let logs = Logs::open(start)?;
         execute(start, &image, &logs)
     })
 }
 
 /// Becomes the first process of the job's namespaces.
-pub fn attend(start: &Start, parent: &Parent) -> ! {
-    let fault = match attend_job(start, parent) {
+pub fn attend(start: &Start, parent: &Parent, group: Option<&Group>) -> ! {
+    let fault = match attend_job(start, parent, group) {
         Ok(never) => match never {},
         Err(fault) => fault,
     };
@@ -53,7 +55,7 @@ pub fn attend(start: &Start, parent: &Parent) -> ! {
 }
 
 /// Builds the isolation and nothing more. Ends the process.
-pub fn rehearse(start: &Start, parent: &Parent) -> ! {
+pub fn rehearse(start: &Start, parent: &Parent, _: Option<&Group>) -> ! {
     match die_with(parent).and_then(|()| isolate::enter(start, parent.user)) {
         Ok(()) => exit(0),
         Err(fault) => not_run(start, parent, fault),
@@ -83,8 +85,10 @@ fn spawn(
     Err(fault)
 }
 
-fn attend_job(start: &Start, parent: &Parent) -> Result<Infallible, Fault> {
+fn attend_job(start: &Start, parent: &Parent, group: Option<&Group>) -> Result<Infallible, Fault> {
     die_with(parent)?;
+    // First of all, so that nothing of the job is outside; and its path is the host's.
+    group.map_or(Ok(()), Group::join)?;
     let image = Image::of(start, &parent.mark)
         .blame(Reason::Invalid, || "cannot pass arguments or environment".into())?;
     // Opened first: the paths are those of the host.

@@ -1,6 +1,7 @@
 //! The table of jobs: what runs, and what ended and is not yet forgotten.
 
 use crate::child::{self, Parent};
+use crate::memory::{Group, Groups, Watch};
 use crate::message::{Exit, Isolation, Reason, Report, Start, Status};
 use crate::notes::{Blame, Fault, Note, Notes};
 use crate::strays::{self, Children, Environment};
@@ -22,6 +23,8 @@ pub struct Jobs {
     parent: Parent,
     notes: Notes,
     children: Children,
+    /// Where memory is limited, or why it cannot be.
+    groups: Result<Groups, String>,
     stopping: bool,
 }
 
@@ -39,6 +42,8 @@ struct Running {
     started_ms: u64,
     killed: Option<i32>,
     note: Option<Note>,
+    /// Of one whose memory is limited.
+    group: Option<Watch>,
 }
 
 impl Jobs {
@@ -47,6 +52,7 @@ impl Jobs {
         Self {
             known: HashMap::new(),
             running: HashMap::new(),
+            groups: Groups::open(&parent.mark),
             parent,
             notes,
             children: Children::open(),
@@ -57,6 +63,11 @@ impl Jobs {
     /// The pipe of notes, to poll.
     pub fn notes(&self) -> &Notes {
         &self.notes
+    }
+
+    /// Where memory is limited, or why it cannot be.
+    pub fn groups(&self) -> &Result<Groups, String> {
+        &self.groups
     }
 
     /// Whether nothing runs and every end is forgotten.
@@ -114,22 +125,55 @@ impl Jobs {
         Ok(())
     }
 
-    fn run(&self, start: &Start) -> Result<Running, Fault> {
+    fn run(&mut self, start: &Start) -> Result<Running, Fault> {
         let started_ms = now_ms();
         let bare = start.isolation == Isolation::None;
-        let pid = match bare {
-            true => child::run(start, &self.parent)?,
-            false => self.enter(start, child::attend)?,
+        let group = self.group(start)?;
+        let begun = match bare {
+            true => child::run(start, &self.parent, group.as_ref()),
+            false => self.enter(start, group.as_ref(), child::attend),
         };
-        Ok(Running { pid, bare, started_ms, killed: None, note: None })
+        let group = group.map(Group::into_watch);
+        match begun {
+            Ok(pid) => Ok(Running { pid, bare, started_ms, killed: None, note: None, group }),
+            Err(fault) => {
+                self.leave(group);
+                Err(fault)
+            }
+        }
+    }
+
+    /// The group of a job whose memory is limited.
+    fn group(&mut self, start: &Start) -> Result<Option<Group>, Fault> {
+        let Some(bytes) = start.limits.memory_bytes else { return Ok(None) };
+        let groups = match &mut self.groups {
+            Ok(groups) => groups,
+            Err(why) => {
+                let message = format!("cannot limit memory: {why}");
+                return Err(Fault { reason: Reason::Limit, message });
+            }
+        };
+        let made = groups.make(bytes);
+        made.map(Some).blame(Reason::Limit, || "cannot limit memory".into())
+    }
+
+    fn leave(&mut self, group: Option<Watch>) {
+        if let (Some(group), Ok(groups)) = (group, &mut self.groups) {
+            groups.remove(group.path);
+        }
     }
 
     /// Has `first` become the first process of the job's namespaces.
-    fn enter(&self, start: &Start, first: fn(&Start, &Parent) -> !) -> Result<i32, Fault> {
+    fn enter(
+        &self,
+        start: &Start,
+        group: Option<&Group>,
+        first: fn(&Start, &Parent, Option<&Group>) -> !,
+    ) -> Result<i32, Fault> {
         let namespaces = isolate::namespaces(self.parent.user);
         let pid =
             sys::fork(namespaces).blame(Reason::Namespace, || "cannot make namespaces".into())?;
-        pid.map_or_else(|| first(start, &self.parent), Ok)
+        pid.map_or_else(|| first(start, &self.parent, group), Ok)
     }
 
     /// Signals a job's tree; the last report if it has ended.
@@ -183,6 +227,9 @@ impl Jobs {
         if sweep {
             self.sweep();
         }
+        if let Ok(groups) = &mut self.groups {
+            groups.tidy_again();
+        }
         Ok(())
     }
 
@@ -192,8 +239,10 @@ impl Jobs {
             Some(Note::Refused { fault, .. }) => fault.report(id.clone()),
             note => Report::Exited { id: id.clone(), exit: running.exit(reaped, note) },
         };
+        let group = running.group.take();
         tell(report.clone());
         self.known.insert(id, Job::Ended(report));
+        self.leave(group);
     }
 
     /// Puts the notes that have come to their jobs.
@@ -213,7 +262,7 @@ impl Jobs {
 
     /// Builds the isolation of `start`, which is no job, in a process that then ends.
     pub fn rehearse(&mut self, start: &Start) -> io::Result<Result<(), Fault>> {
-        let pid = match self.enter(start, child::rehearse) {
+        let pid = match self.enter(start, None, child::rehearse) {
             Ok(pid) => pid,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -272,6 +321,7 @@ impl Running {
             stime_us: micros(reaped.usage.ru_stime),
             max_rss_bytes: reaped.usage.ru_maxrss.unsigned_abs() * 1024,
             killed: self.killed,
+            out_of_memory: self.group.as_ref().is_some_and(Watch::has_killed),
         }
     }
 }

@@ -20,6 +20,7 @@ mod image;
 mod isolate;
 mod jobs;
 mod launch;
+mod memory;
 mod message;
 mod notes;
 mod probe;

@@ -59,7 +59,7 @@ pub struct Start {
     /// Host files and directories to show inside the isolation; level none takes none.
     #[serde(default)]
     pub binds: Vec<Bind>,
-    /// Resource limits of each of the job's processes.
+    /// Resource limits.
     #[serde(default)]
     pub limits: Limits,
 }
@@ -105,9 +105,13 @@ pub struct Bind {
     pub read_only: bool,
 }
 
-/// Resource limits as the kernel's `setrlimit` knows them: per process, inherited.
+/// Resource limits. Where nothing else is said, as the kernel's `setrlimit` knows them: per
+/// process, inherited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
+    /// Memory of the job's whole tree in bytes. Refused where [`Abilities::memory`] does not work.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
     /// Private writable memory in bytes (`RLIMIT_DATA`: unlike `RLIMIT_AS` it does not count
     /// address space that a runtime only reserves).
     #[serde(default)]
@@ -184,6 +188,9 @@ pub struct Exit {
     pub max_rss_bytes: u64,
     /// The last signal that a kill order sent to it.
     pub killed: Option<i32>,
+    /// The kernel has killed a process of the job, as the job was over its own limit of memory.
+    #[serde(default)]
+    pub out_of_memory: bool,
 }
 
 /// A wait status.
@@ -224,16 +231,28 @@ pub enum Reason {
     Program,
 }
 
-/// Which isolation levels work on this machine, by trial.
+/// What works on this machine, by trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     /// [`Isolation::PrivateTmp`].
     pub private_tmp: Ability,
     /// [`Isolation::PrivateRoot`] over `/`.
     pub private_root: Ability,
+    /// [`Limits::memory_bytes`].
+    #[serde(default = "not_tried")]
+    pub memory: Ability,
 }
 
-/// Whether a level works.
+/// What is said for a spawner that cannot.
+fn not_tried() -> Ability {
+    Ability::Refused {
+        reason: Reason::Limit,
+        message: "the spawner is older than its server".into(),
+        remedy: "It ends by itself when nothing runs and no server is there.".into(),
+    }
+}
+
+/// Whether something works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ability", rename_all = "snake_case")]
 pub enum Ability {

@@ -1,4 +1,4 @@
-//! Tries which isolation levels work on this machine, by building each once.
+//! Tells what works on this machine: tries isolation levels by building each once.
 
 use crate::jobs::Jobs;
 use crate::message::{Abilities, Ability, Isolation, Limits, Reason, Start};
@@ -27,7 +27,7 @@ pub fn probe(data_dir: &Path, jobs: &mut Jobs) -> io::Result<Abilities> {
         }),
     };
     clear(&scratch);
-    Ok(Abilities { private_tmp: private_tmp?, private_root: private_root? })
+    Ok(Abilities { private_tmp: private_tmp?, private_root: private_root?, memory: memory(jobs) })
 }
 
 fn levels(scratch: &Path) -> io::Result<[Isolation; 2]> {
@@ -66,6 +66,13 @@ fn attempt(isolation: Isolation, jobs: &mut Jobs) -> io::Result<Ability> {
     Ok(jobs.rehearse(&start)?.map_or_else(refused, |()| Ability::Works))
 }
 
+fn memory(jobs: &Jobs) -> Ability {
+    match jobs.groups() {
+        Ok(_) => Ability::Works,
+        Err(message) => refused(Fault { reason: Reason::Limit, message: message.clone() }),
+    }
+}
+
 fn refused(Fault { reason, message }: Fault) -> Ability {
     Ability::Refused { reason, message, remedy: remedy(reason).into() }
 }
@@ -75,6 +82,11 @@ fn remedy(reason: Reason) -> &'static str {
         Reason::Overlay => {
             "Put the data directory on a file system with extended attributes that is not an \
              overlay itself (ext4, xfs, btrfs), on Linux 5.11 or later."
+        }
+        Reason::Limit => {
+            "Run it where control groups are its own: by systemd-run --user --scope, or in a unit \
+             with Delegate=yes and DelegateSubgroup=main; in a container make /sys/fs/cgroup \
+             writable and start it in a group below."
         }
         Reason::Mount => "Make the data directory writable.",
         _ => {

@@ -16,7 +16,7 @@ pub(super) async fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Fa
         let client = context.client().await?;
         return run_with(context, &client, &args).await;
     }
-    let embedded = Embedded::start(&context.config, &args.machine).await?;
+    let embedded = Embedded::start(&context.config, &args.machine, None).await?;
     let client = Client::embedded(embedded.router.clone(), &context.config.namespace);
     let code = tokio::select! {
         code = run_with(context, &client, &args) => code,

@@ -28,16 +28,16 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
         Some(address) => Some(bind(address, "--s3-listen").await?),
         None => None,
     };
-    let embedded = Embedded::start(&context.config, &args.machine).await?;
+    let s3_address = s3_listener.as_ref().and_then(|listener| listener.local_addr().ok());
+    let mut embedded = Embedded::start(&context.config, &args.machine, s3_address).await?;
     let addresses: Vec<SocketAddr> =
         listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     let (stop, stopped) = watch::channel(false);
     let mut serving = Vec::new();
     let mut s3 = None;
-    if let Some(listener) = s3_listener {
-        let (router, keys) = embedded.blobs.door(&context.config)?;
-        s3 = listener.local_addr().ok().map(|address| (address, keys));
-        serving.push(tokio::spawn(serve(listener, router, stopped.clone())));
+    if let Some((listener, objects)) = s3_listener.zip(embedded.objects.take()) {
+        s3 = Some((objects.address, objects.keys));
+        serving.push(tokio::spawn(serve(listener, objects.router, stopped.clone())));
     }
     embed::announce(&context.config.data, &addresses)?;
     if out::text(&greeting(context, &addresses, s3.as_ref())).is_err() {

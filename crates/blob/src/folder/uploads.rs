@@ -5,6 +5,7 @@
 
 use super::{Draft, Folder, When, file, hex, is_missing, sync};
 use crate::{Address, Meta, Object, Space};
+use argosy_model::AttemptId;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind, Read};
@@ -26,6 +27,9 @@ pub(crate) struct Uploads {
 pub(crate) struct UploadAt {
     pub space: String,
     pub key: String,
+    /// With whose key pair it was begun, if it was an attempt's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AttemptId>,
 }
 
 /// An upload that was begun.
@@ -57,13 +61,14 @@ impl Uploads {
     }
 
     /// Begins one: its id.
-    pub fn begin(&self, at: &Address, meta: Meta) -> io::Result<String> {
+    pub fn begin(&self, at: &Address, owner: Option<AttemptId>, meta: Meta) -> io::Result<String> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let id = hex(&random);
         let folder = self.folder.join(&id);
         DirBuilder::new().mode(0o700).create(&folder)?;
-        let at = UploadAt { space: at.space().as_str().to_owned(), key: at.key().to_owned() };
+        let (space, key) = (at.space().as_str().to_owned(), at.key().to_owned());
+        let at = UploadAt { space, key, owner };
         let mut draft = self.store.draft()?;
         draft.append(&serde_json::to_vec(&at)?)?;
         let (written, _) = draft.finish(meta, None)?;
@@ -92,14 +97,25 @@ impl Uploads {
         Ok(Some(Upload { id: id.to_owned(), at, meta: object.meta, begun_ms }))
     }
 
-    /// All uploads of a space in the order of their keys and ids.
-    pub fn all(&self, space: &Space) -> io::Result<Vec<Upload>> {
+    fn every(&self) -> io::Result<Vec<Upload>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let name = entry?.file_name();
-            let upload = name.to_str().map_or(Ok(None), |id| self.find(id))?;
-            found.extend(upload.filter(|upload| upload.at.space == space.as_str()));
+            found.extend(name.to_str().map_or(Ok(None), |id| self.find(id))?);
         }
+        Ok(found)
+    }
+
+    /// Gives all uploads up but those whose owners count.
+    pub fn keep_only(&self, counts: impl Fn(Option<AttemptId>) -> bool) -> io::Result<()> {
+        let all = self.every()?;
+        all.iter().filter(|upload| !counts(upload.at.owner)).try_for_each(|one| self.abort(one))
+    }
+
+    /// All uploads of a space in the order of their keys and ids.
+    pub fn all(&self, space: &Space) -> io::Result<Vec<Upload>> {
+        let mut found = self.every()?;
+        found.retain(|upload| upload.at.space == space.as_str());
         found.sort_unstable_by(|a, b| (&a.at, &a.id).cmp(&(&b.at, &b.id)));
         Ok(found)
     }

@@ -1,7 +1,8 @@
 //! Authentication and authorisation, in front of every operation. What is not named here is for
 //! the key pair of the data directory only.
 
-use super::keys::{Grant, Keys};
+use super::keys::{Attempts, Grant, Keys, Secret};
+use argosy_model::AttemptId;
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{Credentials, S3Auth, SecretKey};
 use s3s::dto::{
@@ -10,28 +11,43 @@ use s3s::dto::{
 };
 use s3s::path::S3Path;
 use s3s::{S3Request, S3Result, s3_error};
+use std::sync::Arc;
 
 /// Operations on the bucket of their space that minted keys may use.
 const ON_BUCKETS: [&str; 5] =
     ["DeleteObjects", "GetBucketLocation", "HeadBucket", "ListObjects", "ListObjectsV2"];
 
-/// Knows the keys.
+/// Knows the keys, and whose of them are still worth something.
 #[derive(Clone, Debug)]
-pub(super) struct Access(pub Keys);
+pub(super) struct Access {
+    pub keys: Keys,
+    pub attempts: Arc<dyn Attempts>,
+}
 
 #[async_trait::async_trait]
 impl S3Auth for Access {
     async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
-        let found = self.0.look_up(access_key);
-        let (secret, _) = found.ok_or_else(|| s3_error!(InvalidAccessKeyId))?;
+        let found = self.look_up(access_key);
+        let unknown = || s3_error!(InvalidAccessKeyId, "no such key pair, or its attempt is over");
+        let (secret, _) = found.ok_or_else(unknown)?;
         Ok(SecretKey::from(secret.expose()))
     }
 }
 
 impl Access {
+    fn look_up(&self, access_key: &str) -> Option<(Secret, Grant)> {
+        let found = self.keys.look_up(access_key)?;
+        self.is_live(found.1.attempt()).then_some(found)
+    }
+
+    /// Whether what belongs to an attempt, or to none, still counts.
+    pub fn is_live(&self, attempt: Option<AttemptId>) -> bool {
+        attempt.is_none_or(|attempt| self.attempts.is_live(attempt))
+    }
+
     /// What the sender of a request may reach.
     pub fn grant(&self, credentials: Option<&Credentials>) -> S3Result<Grant> {
-        let found = credentials.and_then(|it| self.0.look_up(&it.access_key));
+        let found = credentials.and_then(|it| self.look_up(&it.access_key));
         let (_, grant) =
             found.ok_or_else(|| s3_error!(AccessDenied, "the request is not signed"))?;
         Ok(grant)

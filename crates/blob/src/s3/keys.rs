@@ -68,11 +68,42 @@ pub(super) struct Claims {
     /// Each ends at a slash, or is empty and so the whole space.
     #[serde(rename = "p")]
     prefixes: Vec<String>,
-    #[serde(rename = "a")]
-    attempt: String,
+    /// Whose key pair it is.
+    #[serde(rename = "a", with = "as_text")]
+    attempt: AttemptId,
+}
+
+/// Attempts as people write them.
+mod as_text {
+    use super::AttemptId;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(attempt: &AttemptId, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(attempt)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<AttemptId, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(|_| D::Error::custom("not an attempt"))
+    }
+}
+
+/// Knows which attempts there are now.
+pub trait Attempts: fmt::Debug + Send + Sync {
+    /// Whether an attempt has not ended. The keys of one that has are worth nothing.
+    fn is_live(&self, attempt: AttemptId) -> bool;
 }
 
 impl Grant {
+    /// The attempt whose it is; `None` if it is nobody's.
+    pub fn attempt(&self) -> Option<AttemptId> {
+        match self {
+            Self::All => None,
+            Self::Below(claims) => Some(claims.attempt),
+        }
+    }
+
     /// The only space that it reaches; `None` if that is all of them.
     pub fn space(&self) -> Option<&str> {
         match self {
@@ -146,7 +177,7 @@ impl Keys {
         let claims = Claims {
             space: space.as_str().to_owned(),
             prefixes: prefixes.iter().map(folder).collect(),
-            attempt: attempt.to_string(),
+            attempt,
         };
         let text = serde_json::json!(claims).to_string();
         let access_key = format!("{MINTED}{}", BASE64URL_NOPAD.encode(text.as_bytes()));

@@ -14,7 +14,7 @@ mod service;
 mod sign;
 mod wire;
 
-pub use keys::{Credentials, Keys, Secret};
+pub use keys::{Attempts, Credentials, Keys, Secret};
 pub use sign::{Ask, Signer};
 
 use crate::folder::Uploads;
@@ -41,15 +41,21 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint of a store. Uploads that were left a week before `now_ms` (Unix ms) are
-    /// removed.
+    /// The endpoint of a store. Uploads of attempts that are over, and those that were left a week
+    /// before `now_ms` (Unix ms), are removed.
     ///
     /// # Errors
     /// The system's.
-    pub fn open(store: &Folder, keys: &Keys, now_ms: i64) -> io::Result<Self> {
+    pub fn open(
+        store: &Folder,
+        keys: &Keys,
+        attempts: Arc<dyn Attempts>,
+        now_ms: i64,
+    ) -> io::Result<Self> {
         let uploads = Uploads::of(store)?;
         uploads.sweep(now_ms.saturating_sub(GIVEN_UP_AFTER_MS))?;
-        let access = Access(keys.clone());
+        let access = Access { keys: keys.clone(), attempts };
+        uploads.keep_only(|owner| access.is_live(owner))?;
         let service = Service { store: store.clone(), uploads, access: access.clone() };
         let mut builder = S3ServiceBuilder::new(service);
         builder.set_auth(access.clone());

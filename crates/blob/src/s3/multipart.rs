@@ -37,8 +37,14 @@ impl Service {
         ])?;
         let at = wire::address(&input.bucket, &input.key)?;
         let meta = described!(input).meta()?;
-        let uploads = self.uploads.clone();
-        let id = blocking(move || uploads.begin(&at, meta)).await.map_err(internal)?;
+        let owner = self.access.grant(request.credentials.as_ref())?.attempt();
+        let (uploads, access) = (self.uploads.clone(), self.access.clone());
+        let begun = blocking(move || {
+            // What ended attempts left would pile up otherwise.
+            uploads.keep_only(|owner| access.is_live(owner))?;
+            uploads.begin(&at, owner, meta)
+        });
+        let id = begun.await.map_err(internal)?;
         Ok(CreateMultipartUploadOutput {
             bucket: Some(input.bucket),
             key: Some(input.key),
@@ -54,7 +60,8 @@ impl Service {
         let at = wire::address(bucket, key)?;
         let uploads = self.uploads.clone();
         let found = blocking(move || uploads.find(&id)).await.map_err(internal)?;
-        let upload = found.filter(|it| it.at.space == bucket && it.at.key == key);
+        let is_there = |it: &Upload| it.at.space == bucket && it.at.key == key;
+        let upload = found.filter(|it| is_there(it) && self.access.is_live(it.at.owner));
         Ok((at, upload.ok_or_else(no_upload)?))
     }
 
@@ -202,7 +209,8 @@ impl Service {
         wire::refuse(&[(input.delimiter.is_some(), "a list of uploads with a delimiter")])?;
         let spelling = Spelling::new(input.encoding_type.as_ref());
         let uploads = self.uploads.clone();
-        let all = blocking(move || uploads.all(&space)).await.map_err(internal)?;
+        let mut all = blocking(move || uploads.all(&space)).await.map_err(internal)?;
+        all.retain(|upload| self.access.is_live(upload.at.owner));
         let prefix = input.prefix.clone().unwrap_or_default();
         let after = (
             input.key_marker.clone().unwrap_or_default(),

@@ -1,9 +1,11 @@
 //! Who may do what.
 
-use super::support::{Call, House};
-use argosy_blob::Space;
-use argosy_blob::s3::Credentials;
+use super::support::{Call, House, now_ms};
+use argosy_blob::s3::{Credentials, Endpoint};
+use argosy_blob::{Address, Space};
 use argosy_model::{AttemptId, RunId, StepKey};
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 fn mint(house: &House, space: &str) -> Credentials {
     let attempt = AttemptId { run: RunId(7), step: StepKey(1), number: 0 };
@@ -109,4 +111,55 @@ async fn forms_are_refused_before_anything_is_kept() {
     let answer = house.send("POST", "http://127.0.0.1:9000/team", &headers, body).await;
     assert_eq!(answer.error(), (403, "AccessDenied".into()));
     assert_eq!(house.get("/team/k").await.status, 404);
+}
+
+#[tokio::test]
+async fn with_an_attempt_end_its_keys_its_signed_urls_and_its_uploads() {
+    let house = House::new();
+    let minted = mint(&house, "team");
+    let uploads = Call { query: &[("uploads", "")], ..Call::default() };
+    let begun = house.call_as(&minted, "POST", "/team/runs/7/big", uploads).await;
+    let id = begun.one("UploadId");
+    let theirs = house.call("POST", "/team/mine", uploads).await.one("UploadId");
+    let part = [("partNumber", "1"), ("uploadId", &*id)];
+    let part = Call { query: &part, body: b"x", ..Call::default() };
+    assert_eq!(house.call_as(&minted, "PUT", "/team/runs/7/big", part).await.status, 200);
+    let kept = Call { body: b"x", ..Call::default() };
+    assert_eq!(house.call_as(&minted, "PUT", "/team/runs/7/out", kept).await.status, 200);
+    let at = Address::new(&Space::new("team").unwrap(), "runs/7/out").unwrap();
+    let url = house.signer(&minted).presign("GET", &at, 60, now_ms()).unwrap();
+    assert_eq!(house.send("GET", &url, &[], b"").await.status, 200);
+
+    house.attempts.over.store(true, Ordering::Relaxed);
+    let refused = (403, "InvalidAccessKeyId".to_owned());
+    let get = house.call_as(&minted, "GET", "/team/runs/7/out", Call::default()).await;
+    assert_eq!(get.error(), refused);
+    assert_eq!(house.call_as(&minted, "PUT", "/team/runs/7/big", part).await.error(), refused);
+    assert_eq!(house.send("GET", &url, &[], b"").await.error(), refused);
+    assert_eq!(house.get("/team/runs/7/out").await.text(), "x", "what was written stays");
+    // Nobody else may add to what it began, nor sees it.
+    let add = house.call("PUT", "/team/runs/7/big", part).await;
+    assert_eq!(add.error(), (404, "NoSuchUpload".into()));
+    let listed = house.call("GET", "/team", uploads).await.all("UploadId");
+    assert_eq!(listed, std::slice::from_ref(&theirs));
+    // Its bytes go with the next upload, and those of others do not.
+    let next = house.call("POST", "/team/mine", uploads).await.one("UploadId");
+    let folder = house.root.path().join("blobs/uploads");
+    let left = std::fs::read_dir(folder).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(left.collect::<BTreeSet<_>>(), BTreeSet::from([theirs, next]));
+}
+
+#[tokio::test]
+async fn uploads_of_ended_attempts_are_removed_when_the_endpoint_is_opened() {
+    let house = House::new();
+    let uploads = Call { query: &[("uploads", "")], ..Call::default() };
+    house.call_as(&mint(&house, "team"), "POST", "/team/runs/7/big", uploads).await;
+    let left = || std::fs::read_dir(house.root.path().join("blobs/uploads")).unwrap().count();
+    let open = || Endpoint::open(&house.store, &house.keys, house.attempts.clone(), now_ms());
+    open().unwrap();
+    assert_eq!(left(), 1, "its attempt goes on");
+    house.attempts.over.store(true, Ordering::Relaxed);
+    open().unwrap();
+    assert_eq!(left(), 0);
 }

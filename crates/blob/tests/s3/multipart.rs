@@ -133,9 +133,13 @@ async fn an_upload_outlives_the_server_but_not_a_week_without_parts() {
     // What a crash in the middle of a beginning leaves.
     std::fs::create_dir(folder.join("00000000000000000000000000000000")).unwrap();
     let day = 24 * 60 * 60 * 1_000;
-    Endpoint::open(&house.store, &house.keys, now_ms() + 6 * day).unwrap();
+    let open = |at_ms| {
+        let attempts = house.attempts.clone();
+        Endpoint::open(&house.store, &house.keys, attempts, at_ms).unwrap();
+    };
+    open(now_ms() + 6 * day);
     assert_eq!(part(&house, "/team/a", &id, 1, b"x").await.status, 200);
-    Endpoint::open(&house.store, &house.keys, now_ms() + 8 * day).unwrap();
+    open(now_ms() + 8 * day);
     assert_eq!(part(&house, "/team/a", &id, 1, b"x").await.status, 404);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }

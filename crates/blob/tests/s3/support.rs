@@ -1,18 +1,34 @@
 //! An endpoint in a folder of its own.
 
-use argosy_blob::s3::{Ask, Credentials, Endpoint, Keys, Signer};
+use argosy_blob::s3::{Ask, Attempts, Credentials, Endpoint, Keys, Signer};
 use argosy_blob::{Folder, Space};
+use argosy_model::AttemptId;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 pub struct House {
     pub root: TempDir,
     pub store: Folder,
     pub keys: Keys,
+    pub attempts: Arc<Running>,
     pub endpoint: Endpoint,
+}
+
+/// Says that all attempts run, until it says that all have ended.
+#[derive(Debug, Default)]
+pub struct Running {
+    pub over: AtomicBool,
+}
+
+impl Attempts for Running {
+    fn is_live(&self, _: AttemptId) -> bool {
+        !self.over.load(Ordering::Relaxed)
+    }
 }
 
 /// A request that has nothing but what is named.
@@ -72,8 +88,9 @@ impl House {
         let store = Folder::open(&root.path().join("blobs")).unwrap();
         store.create_space(&Space::new("team").unwrap()).unwrap();
         let keys = Keys::open(root.path()).unwrap();
-        let endpoint = Endpoint::open(&store, &keys, now_ms()).unwrap();
-        Self { root, store, keys, endpoint }
+        let attempts = Arc::new(Running::default());
+        let endpoint = Endpoint::open(&store, &keys, attempts.clone(), now_ms()).unwrap();
+        Self { root, store, keys, attempts, endpoint }
     }
 
     pub fn signer(&self, credentials: &Credentials) -> Signer {

@@ -64,6 +64,16 @@ pub async fn carry_out(house: Arc<House>, job: Job, stop: watch::Receiver<Option
     }
 }
 
+/// What is to be said of limits of memory that do not hold for a whole process tree.
+async fn memory_note(plan: &Plan, house: &House) -> Option<String> {
+    let is_limited = |member: &Member| member.container.claim.limits.memory_bytes > 0;
+    if !plan.members().any(is_limited) {
+        return None;
+    }
+    let why = house.no_memory_limits().await?;
+    Some(format!("its limit of memory holds for each process by itself: {why}"))
+}
+
 fn refused(message: String) -> End {
     End::with_message(Exit::Refused, message)
 }
@@ -94,6 +104,9 @@ impl Attempt {
         let attempt = job.attempt;
         for message in &plan.notes {
             house.report(Report::Note { attempt, message: message.clone() });
+        }
+        if let Some(message) = memory_note(&plan, &house).await {
+            house.report(Report::Note { attempt, message });
         }
         let made = layout.make(plan.level);
         made.map_err(|error| refused(format!("cannot make its folder: {error}")))?;
@@ -249,7 +262,7 @@ impl Attempt {
     /// Keeps results, parameters, artifacts and logs, as far as the end allows.
     async fn keep(&self, ended: Ended) -> End {
         let mut end = ended.end();
-        let over = matches!(end.exit, Exit::Code(_) | Exit::Signal(_));
+        let over = matches!(end.exit, Exit::Code(_) | Exit::Signal(_) | Exit::OutOfMemory);
         let members = &self.plan.main;
         let main = members.iter().find(|member| member.container.name == "main");
         let Some(member) = main.or(members.last()).filter(|_| over) else { return end };

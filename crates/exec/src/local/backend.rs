@@ -9,9 +9,11 @@ use super::spawner::SpawnerClient;
 use crate::Values;
 use crate::images::{self, ImageTable};
 use argosy_blob::Store;
+use argosy_blob::s3;
 use argosy_model::{AttemptId, End, ProcessSpec};
-use argosy_spawn::Abilities;
+use argosy_spawn::{Abilities, Ability};
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +33,17 @@ pub struct Options {
     pub images: ImageTable,
     /// The highest isolation to use.
     pub max_isolation: Level,
+    /// Where processes find objects of their space by S3, if they do.
+    pub objects: Option<ObjectDoor>,
+}
+
+/// An S3 endpoint for which each attempt gets a key pair of its own, for as long as it lives.
+#[derive(Clone, Debug)]
+pub struct ObjectDoor {
+    /// `http://HOST:PORT`.
+    pub endpoint: String,
+    /// What key pairs are made with.
+    pub keys: s3::Keys,
 }
 
 /// What an attempt's backend tells.
@@ -67,6 +80,7 @@ pub(super) struct House {
     pub images: ImageTable,
     pub store: Arc<dyn Store>,
     pub values: Arc<dyn Values>,
+    pub objects: Option<ObjectDoor>,
     pub jobs: Jobs,
     /// The home of the user that runs this.
     pub home: String,
@@ -83,6 +97,15 @@ impl House {
                 let why = "the spawner has not said what works".to_owned();
                 Ceiling { level: Level::None, why, by_machine: true }
             }
+        }
+    }
+
+    /// Why the memory of processes cannot be limited together with that of their children; `None`
+    /// if it can.
+    pub async fn no_memory_limits(&self) -> Option<String> {
+        match self.jobs.abilities().await?.memory {
+            Ability::Works => None,
+            Ability::Refused { message, remedy, .. } => Some(format!("{message}. {remedy}")),
         }
     }
 
@@ -106,6 +129,17 @@ pub struct Local {
 struct Attempts {
     tasks: JoinSet<()>,
     under_way: HashMap<AttemptId, UnderWay>,
+    /// Those of an earlier server that have not been ordered again yet. Their processes may run
+    /// already.
+    expected: BTreeSet<AttemptId>,
+}
+
+impl Attempts {
+    fn is_live(&self, attempt: AttemptId) -> bool {
+        let under_way = self.under_way.get(&attempt);
+        let runs = under_way.is_some_and(|under_way| !under_way.task.is_finished());
+        runs || self.expected.contains(&attempt)
+    }
 }
 
 struct UnderWay {
@@ -125,7 +159,7 @@ impl Local {
         store: Arc<dyn Store>,
         values: Arc<dyn Values>,
     ) -> io::Result<(Self, mpsc::UnboundedReceiver<Report>)> {
-        let Options { data_dir, exe, allow_host_paths, images, max_isolation } = options;
+        let Options { data_dir, exe, allow_host_paths, images, max_isolation, objects } = options;
         let (handle, events) = SpawnerClient::connect(data_dir.clone(), exe.clone()).await?;
         let (data_dir, exe) = (data_dir.canonicalize()?, exe.canonicalize()?);
         images::make_bin(&data_dir, &exe)?;
@@ -141,6 +175,7 @@ impl Local {
             images,
             store,
             values,
+            objects,
             jobs,
             home,
             max: max_isolation,
@@ -162,6 +197,7 @@ impl Local {
         if attempts.under_way.contains_key(&attempt) {
             return;
         }
+        attempts.expected.remove(&attempt);
         // The finished ones, so that they do not pile up.
         while attempts.tasks.try_join_next().is_some() {}
         let (stop, stopped) = watch::channel(None);
@@ -187,10 +223,13 @@ impl Local {
     /// it still runs, it is killed and nothing more is told.
     pub fn forget(&self, attempt: AttemptId) {
         let mut processes = Vec::new();
-        if let Some(under_way) = self.attempts().under_way.remove(&attempt) {
+        let mut attempts = self.attempts();
+        attempts.expected.remove(&attempt);
+        if let Some(under_way) = attempts.under_way.remove(&attempt) {
             under_way.task.abort();
             processes = under_way.processes;
         }
+        drop(attempts);
         self.house.jobs.forget(attempt);
         let layout = Layout::new(&self.house.data_dir, attempt);
         self.cleaner.leave(Remains { layout, processes });
@@ -199,6 +238,7 @@ impl Local {
     /// After a restart: forgets all attempts of earlier servers but these. To be called before
     /// the first [`Local::run`].
     pub fn forget_all_but(&self, wanted: &BTreeSet<AttemptId>) {
+        self.attempts().expected = wanted.clone();
         for attempt in layout::found(&self.house.data_dir) {
             if !wanted.contains(&attempt) {
                 self.forget(attempt);
@@ -221,6 +261,18 @@ impl Local {
     fn attempts(&self) -> MutexGuard<'_, Attempts> {
         // It is whole between any two statements that could panic.
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl s3::Attempts for Local {
+    fn is_live(&self, attempt: AttemptId) -> bool {
+        self.attempts().is_live(attempt)
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Local")
     }
 }
 

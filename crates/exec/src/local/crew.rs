@@ -114,6 +114,7 @@ impl Ended {
         let what = match &self.exit {
             Exit::Code(code) => format!("exit code {code}"),
             Exit::Signal(signal) => format!("signal {signal}"),
+            Exit::OutOfMemory => "out of memory".to_owned(),
             _ => std::mem::take(&mut self.message),
         };
         if !what.is_empty() {
@@ -139,6 +140,9 @@ impl From<Outcome> for Ended {
         Self {
             exit: match (exit.killed, exit.status) {
                 (Some(_), _) => Exit::Killed,
+                // A program may get over the loss of a child.
+                (None, Status::Code(0)) => Exit::Code(0),
+                (None, _) if exit.out_of_memory => Exit::OutOfMemory,
                 (None, Status::Code(code)) => Exit::Code(code),
                 (None, Status::Signal(signal)) => Exit::Signal(signal),
             },

@@ -1,6 +1,7 @@
 //! A process's variables, as Kubernetes makes them.
 
 use crate::Values;
+use argosy_blob::s3::Credentials;
 use argosy_model::process::{Container, EnvFrom, EnvValue, KeyRef};
 
 /// Variables in order; a later one of the same name replaces an earlier one.
@@ -75,6 +76,40 @@ pub async fn add(
         }
     }
     Ok(())
+}
+
+/// By these S3 clients choose where they go, and as who.
+const OF_OBJECTS: [&str; 11] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_CONFIG_FILE",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
+
+/// Adds what an S3 client needs to find `endpoint`, unless the manifest sends clients anywhere
+/// else: half of its settings and half of ours would lead nowhere.
+pub fn add_objects(env: &mut Env, endpoint: &str, keys: &Credentials) {
+    if OF_OBJECTS.iter().any(|name| env.get(name).is_some()) {
+        return;
+    }
+    for (name, value) in [
+        ("AWS_ENDPOINT_URL", endpoint),
+        ("AWS_ENDPOINT_URL_S3", endpoint),
+        ("AWS_ACCESS_KEY_ID", &keys.access_key),
+        ("AWS_SECRET_ACCESS_KEY", keys.secret.expose()),
+        // The endpoint takes any, and clients want one.
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_DEFAULT_REGION", "us-east-1"),
+    ] {
+        env.set(name, value);
+    }
 }
 
 /// The keys of a store as files or variables have them; `None` if there is no such store.

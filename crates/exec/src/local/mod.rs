@@ -26,6 +26,6 @@ mod view;
 mod volumes;
 
 pub use argosy_spawn::{Abilities, Ability};
-pub use backend::{Local, Options, Report};
+pub use backend::{Local, ObjectDoor, Options, Report};
 pub use plan::Level;
 pub use spawner::{SpawnerClient, SpawnerEvent, SpawnerHandle};

@@ -10,6 +10,7 @@ use super::view::View;
 use super::volumes;
 use crate::images::{Kind, PATH};
 use crate::logs::Stream;
+use argosy_blob::Space;
 use argosy_model::{AttemptId, ProcessSpec};
 use argosy_spawn::{Bind, Isolation, Limits, Start};
 use std::fs;
@@ -45,6 +46,12 @@ impl Orders {
     pub async fn start(&self, member: &Member, house: &House) -> Result<Start, String> {
         let mut env = self.own_env(member, house);
         env::add(&mut env, &member.container, &*house.values, &self.space).await?;
+        if let Some(door) = &house.objects {
+            let space = Space::new(&self.space).map_err(|error| error.what)?;
+            // Again the same after a restart: what is running has been given it.
+            let keys = door.keys.mint(&space, &[""], self.attempt);
+            env::add_objects(&mut env, &door.endpoint, &keys);
+        }
         let argv = self.argv(member, house, &env)?;
         let env = env.into_pairs();
         fit::check(&member.container.name, &argv, &env)?;
@@ -64,8 +71,19 @@ impl Orders {
             stderr: Some(self.layout.log(name, Stream::Err)),
             isolation,
             binds,
-            limits: Limits::default(),
+            limits: self.limits(member, house).await,
         })
+    }
+
+    /// The limit of memory: of all its processes together, or of each where that cannot be had.
+    async fn limits(&self, member: &Member, house: &House) -> Limits {
+        match Some(member.container.claim.limits.memory_bytes).filter(|bytes| *bytes > 0) {
+            None => Limits::default(),
+            bytes if house.no_memory_limits().await.is_none() => {
+                Limits { memory_bytes: bytes, ..Limits::default() }
+            }
+            bytes => Limits { data_bytes: bytes, ..Limits::default() },
+        }
     }
 
     /// Whether a process finds our files where the machine has them. Each mount costs it waiting,

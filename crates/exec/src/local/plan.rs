@@ -102,7 +102,8 @@ impl Plan {
         Ok(plan)
     }
 
-    fn members(&self) -> impl Iterator<Item = &Member> {
+    /// All of them.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.init.iter().chain(&self.main).chain(&self.sidecars)
     }
 
@@ -261,6 +262,7 @@ mod tests {
         let abilities = Abilities {
             private_tmp: ability(tmp, Reason::Namespace),
             private_root: ability(root, Reason::Overlay),
+            memory: Ability::Works,
         };
         Ceiling::new(&abilities, max)
     }

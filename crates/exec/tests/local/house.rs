@@ -194,6 +194,7 @@ async fn start(
         allow_host_paths: vec![],
         images: ImageTable::default(),
         max_isolation: Level::PrivateRoot,
+        objects: None,
     };
     change(&mut options);
     Local::start(options, Arc::new(store.clone()), Arc::new(Fixed)).await.unwrap()

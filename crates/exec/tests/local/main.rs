@@ -4,4 +4,6 @@ mod artifacts;
 mod environment;
 mod house;
 mod life;
+mod memory;
+mod objects;
 mod volumes;

@@ -363,7 +363,12 @@ fn no_signal_is_blocked_or_ignored_in_a_job() {
 fn limits_hold_in_the_job_and_not_in_the_spawner() {
     let mut house = House::new();
     let mut client = house.client();
-    let limits = Limits { data_bytes: Some(512 << 20), cpu_s: Some(77), processes: Some(99) };
+    let limits = Limits {
+        data_bytes: Some(512 << 20),
+        cpu_s: Some(77),
+        processes: Some(99),
+        ..Limits::default()
+    };
     let script = "ulimit -d; ulimit -t; ulimit -p 2>/dev/null || echo 99";
     client.run(&Start { limits, ..shell(&house, "a", script) });
     // The shell tells memory in KiB.

@@ -2,4 +2,5 @@
 
 mod isolation;
 mod life;
+mod memory;
 mod support;
