@@ -235,7 +235,7 @@ fn the_machine_and_the_configuration_are_told() {
     assert_eq!(shown["namespace"], "team");
     let doctor: Value = place.argosy(&["-o", "json", "doctor"]).json();
     assert!(doctor["cpus"].as_u64().unwrap() > 0);
-    assert_eq!(doctor["checks"].as_array().unwrap().len(), 2);
+    assert_eq!(doctor["checks"].as_array().unwrap().len(), 3);
     assert!(place.argosy(&["completion", "bash"]).out.contains("argosy"));
     place.file("argosy.toml", "nonsense = 1\n");
     assert_eq!(place.argosy(&["list"]).code, Some(2));
@@ -283,4 +283,35 @@ spec:
     assert!(logs.lines().map(|line| line.parse::<u32>().unwrap()).eq(1..=200_000));
     let end = place.argosy(&["logs", "long", "--no-prefix", "--tail", "2"]).out;
     assert_eq!(end, "199999\n200000\n");
+}
+
+#[test]
+fn what_a_template_declares_sees_its_own_inputs() {
+    const SCOPE: &str = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: scope}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: v, value: outer}]}
+  templates:
+    - name: main
+      inputs: {parameters: [{name: v}]}
+      steps: [[{name: a, template: leaf, arguments: {parameters: [{name: v, value: inner}]}}]]
+    - name: leaf
+      inputs:
+        parameters: [{name: v}]
+        artifacts: [{name: x, path: '/tmp/{{inputs.parameters.v}}', raw: {data: '{{inputs.parameters.v}}'}}]
+      outputs:
+        parameters: [{name: said, valueFrom: {path: '/tmp/{{inputs.parameters.v}}-out'}}]
+      container:
+        image: busybox
+        command: [sh, -c]
+        args: ['echo {{inputs.artifacts.x.path}} $(cat /tmp/inner) {{outputs.parameters.said.path}} | tee {{outputs.parameters.said.path}}']
+";
+    let place = place(&[("scope.yaml", SCOPE)]);
+    let run = place.argosy(&["run", "scope.yaml"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let logs = place.argosy(&["logs", "scope", "--no-prefix"]).out;
+    assert_eq!(logs, "/tmp/inner inner /tmp/inner-out\n");
 }

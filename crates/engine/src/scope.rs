@@ -1,11 +1,12 @@
 //! What tags and expressions can see from where they stand.
 
-use argosy_model::graph::OutputDecl;
+use argosy_model::graph::{OutputDecl, Template};
 use argosy_model::{Kind, Phase, Role, Step, StepKey};
 use argosy_template::go;
 use argosy_template::{Lookup, Scope};
 use serde_json::{Map, Value, json};
 
+use crate::decide::render_text;
 use crate::names;
 use crate::run::Run;
 
@@ -16,6 +17,8 @@ pub(crate) struct View<'a> {
     pub(crate) owner: StepKey,
     /// The item of the loop that the text stands in.
     pub(crate) item: Option<&'a Value>,
+    /// Inputs of a template whose step is not made yet: what its own declarations see.
+    pub(crate) own: Option<(&'a Template, &'a [Option<Box<str>>])>,
     /// Names that this one evaluation sees on top.
     pub(crate) extra: Vec<(&'static str, Value)>,
     /// Unix ms, for durations.
@@ -26,7 +29,12 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn inside(run: &'a Run, owner: StepKey, now_ms: i64) -> View<'a> {
-        View { run, owner, item: None, extra: Vec::new(), now_ms, attempt: None }
+        View { run, owner, item: None, own: None, extra: Vec::new(), now_ms, attempt: None }
+    }
+
+    /// What a template sees that nobody has called yet: nothing of the caller's.
+    pub(crate) fn of_template(&self) -> View<'a> {
+        View::inside(self.run, StepKey::NONE, self.now_ms)
     }
 
     pub(crate) fn with_item(mut self, item: Option<&'a Value>) -> View<'a> {
@@ -40,12 +48,20 @@ impl<'a> View<'a> {
     }
 
     fn inputs(&self, path: &[&str]) -> Lookup {
-        let Some(template) = self.run.template_of(self.owner) else { return Lookup::Unknown };
-        let Some(step) = self.run.step(self.owner) else { return Lookup::Unknown };
-        let Some(inputs) = &step.inputs else { return Lookup::Unknown };
+        let (template, parameters, artifacts) = match self.own {
+            Some((template, parameters)) => (template, parameters, &[][..]),
+            None => {
+                let Some(template) = self.run.template_of(self.owner) else {
+                    return Lookup::Unknown;
+                };
+                let inputs = self.run.step(self.owner).and_then(|step| step.inputs.as_deref());
+                let Some(inputs) = inputs else { return Lookup::Unknown };
+                (template, &*inputs.parameters, &*inputs.artifacts)
+            }
+        };
         match path {
             ["parameters"] => {
-                let values = template.inputs.parameters.iter().zip(&*inputs.parameters);
+                let values = template.inputs.parameters.iter().zip(parameters);
                 let map: Map<_, _> = values
                     .map(|(declared, value)| {
                         (declared.name.clone(), text_or_null(value.as_deref()))
@@ -55,7 +71,7 @@ impl<'a> View<'a> {
             }
             ["parameters", name @ ..] => {
                 let name = name.join(".");
-                let values = template.inputs.parameters.iter().zip(&*inputs.parameters);
+                let values = template.inputs.parameters.iter().zip(parameters);
                 match values.into_iter().find(|(declared, _)| declared.name == name) {
                     Some((_, Some(value))) => Lookup::Known(Value::String(value.to_string())),
                     Some((_, None)) => Lookup::Absent,
@@ -65,13 +81,13 @@ impl<'a> View<'a> {
             ["artifacts", name, "path"] => {
                 let declared = template.inputs.artifacts.iter();
                 match declared.into_iter().find(|artifact| artifact.argument.name == *name) {
-                    Some(artifact) => Lookup::Known(Value::String(artifact.path.clone())),
+                    Some(artifact) => self.path(&artifact.path, template, parameters),
                     None => Lookup::Unknown,
                 }
             }
             ["artifacts", name @ ..] if !name.is_empty() => {
                 let name = name.join(".");
-                let values = template.inputs.artifacts.iter().zip(&*inputs.artifacts);
+                let values = template.inputs.artifacts.iter().zip(artifacts);
                 match values.into_iter().find(|(declared, _)| declared.argument.name == name) {
                     Some((_, Some(artifact))) => Lookup::Known(json!(artifact)),
                     Some((_, None)) => Lookup::Absent,
@@ -79,6 +95,19 @@ impl<'a> View<'a> {
                 }
             }
             _ => Lookup::Unknown,
+        }
+    }
+
+    /// The path of an artifact, in which the template's parameters may stand. A path in a path is
+    /// not looked at again.
+    fn path(&self, path: &str, template: &Template, parameters: &[Option<Box<str>>]) -> Lookup {
+        if self.own.is_some() {
+            return Lookup::Known(Value::from(path));
+        }
+        let own = View { own: Some((template, parameters)), ..self.of_template() };
+        match render_text(&own, path) {
+            Ok(path) => Lookup::Known(Value::from(path)),
+            Err(_) => Lookup::Unknown,
         }
     }
 
@@ -101,7 +130,9 @@ impl<'a> View<'a> {
                 .map(|output| output.path.clone()),
             _ => return self.outputs_so_far(path),
         };
-        found.map_or(Lookup::Unknown, |path| Lookup::Known(Value::String(path)))
+        let Some(path) = found else { return Lookup::Unknown };
+        let inputs = self.run.step(self.owner).and_then(|step| step.inputs.as_deref());
+        self.path(&path, template, inputs.map_or(&[], |inputs| &inputs.parameters))
     }
 
     /// `outputs.*` of the step itself, in hooks about it.

@@ -103,7 +103,11 @@ pub(super) fn bind(
         .inputs
         .artifacts
         .iter()
-        .map(|declared| artifact(view, declared, arguments))
+        .map(|declared| {
+            // What a template declares is written in the template, and sees its inputs.
+            let own = View { own: Some((template, &parameters)), ..view.of_template() };
+            artifact((view, &own), declared, arguments)
+        })
         .collect::<Result<Vec<_>, String>>()?;
     Ok(Inputs { parameters: parameters.into(), artifacts: artifacts.into() })
 }
@@ -169,7 +173,7 @@ pub(super) fn argument(view: &View<'_>, argument: &Argument) -> Result<Option<St
 }
 
 fn artifact(
-    view: &View<'_>,
+    (caller, own): (&View<'_>, &View<'_>),
     declared: &InputArtifactDecl,
     arguments: &Arguments,
 ) -> Result<Option<Artifact>, String> {
@@ -177,7 +181,8 @@ fn artifact(
     let optional = declared.argument.optional;
     let given = arguments.artifacts.iter().find(|given| given.name == *name);
     let optional = optional || given.is_some_and(|given| given.optional);
-    for source in [given, Some(&declared.argument)].into_iter().flatten() {
+    let sources = given.map(|given| (caller, given)).into_iter().chain([(own, &declared.argument)]);
+    for (view, source) in sources {
         match artifact_argument(view, source) {
             Ok(Some(artifact)) => return Ok(Some(artifact)),
             Ok(None) => {}
