@@ -235,7 +235,9 @@ fn the_machine_and_the_configuration_are_told() {
     assert_eq!(shown["namespace"], "team");
     let doctor: Value = place.argosy(&["-o", "json", "doctor"]).json();
     assert!(doctor["cpus"].as_u64().unwrap() > 0);
-    assert_eq!(doctor["checks"].as_array().unwrap().len(), 3);
+    let checks = doctor["checks"].as_array().unwrap().iter().map(|check| &check["name"]);
+    let expected = ["private /tmp", "private root", "memory limits"];
+    assert_eq!(checks.collect::<Vec<_>>(), expected);
     assert!(place.argosy(&["completion", "bash"]).out.contains("argosy"));
     place.file("argosy.toml", "nonsense = 1\n");
     assert_eq!(place.argosy(&["list"]).code, Some(2));
@@ -300,18 +302,18 @@ spec:
       steps: [[{name: a, template: leaf, arguments: {parameters: [{name: v, value: inner}]}}]]
     - name: leaf
       inputs:
-        parameters: [{name: v}]
+        parameters: [{name: v}, {name: w, default: 'default of {{inputs.parameters.v}}'}]
         artifacts: [{name: x, path: '/tmp/{{inputs.parameters.v}}', raw: {data: '{{inputs.parameters.v}}'}}]
       outputs:
         parameters: [{name: said, valueFrom: {path: '/tmp/{{inputs.parameters.v}}-out'}}]
       container:
         image: busybox
         command: [sh, -c]
-        args: ['echo {{inputs.artifacts.x.path}} $(cat /tmp/inner) {{outputs.parameters.said.path}} | tee {{outputs.parameters.said.path}}']
+        args: ['echo {{inputs.artifacts.x.path}} $(cat /tmp/inner) {{outputs.parameters.said.path}} {{inputs.parameters.w}} | tee {{outputs.parameters.said.path}}']
 ";
     let place = place(&[("scope.yaml", SCOPE)]);
     let run = place.argosy(&["run", "scope.yaml"]);
     assert_eq!(run.code, Some(0), "{}", run.err);
     let logs = place.argosy(&["logs", "scope", "--no-prefix"]).out;
-    assert_eq!(logs, "/tmp/inner inner /tmp/inner-out\n");
+    assert_eq!(logs, "/tmp/inner inner /tmp/inner-out default of inner\n");
 }

@@ -86,25 +86,22 @@ pub(super) fn bind(
     template: &Template,
     arguments: &Arguments,
 ) -> Result<Inputs, String> {
-    let parameters = template
-        .inputs
-        .parameters
-        .iter()
-        .map(|declared| {
-            let given = arguments.parameters.iter().find(|given| given.name == declared.name);
-            let value = parameter(view, declared, given)?;
-            limits::PARAMETER_BYTES
-                .check(value.len() as u64, &format!("parameter `{}`", declared.name))
-                .map_err(|refused| refused.what)?;
-            Ok(Some(value.into_boxed_str()))
-        })
-        .collect::<Result<Vec<_>, String>>()?;
+    let mut parameters: Vec<Option<Box<str>>> = Vec::new();
+    for declared in &template.inputs.parameters {
+        let given = arguments.parameters.iter().find(|given| given.name == declared.name);
+        // What a template declares is written in the template, and sees its inputs: those before.
+        let own = View { own: Some((template, &parameters)), ..view.of_template() };
+        let value = parameter((view, &own), declared, given)?;
+        limits::PARAMETER_BYTES
+            .check(value.len() as u64, &format!("parameter `{}`", declared.name))
+            .map_err(|refused| refused.what)?;
+        parameters.push(Some(value.into_boxed_str()));
+    }
     let artifacts = template
         .inputs
         .artifacts
         .iter()
         .map(|declared| {
-            // What a template declares is written in the template, and sees its inputs.
             let own = View { own: Some((template, &parameters)), ..view.of_template() };
             artifact((view, &own), declared, arguments)
         })
@@ -115,19 +112,19 @@ pub(super) fn bind(
 /// One parameter: what the call gives, else what the template has, else its default
 /// (argo-workflows `workflow/common/util.go` `ProcessArgs`).
 fn parameter(
-    view: &View<'_>,
+    (caller, own): (&View<'_>, &View<'_>),
     declared: &Argument,
     given: Option<&Argument>,
 ) -> Result<String, String> {
-    let fallback = || declared.default.as_deref().map(|text| render_text(view, text));
-    let found = match given.map(|given| argument(view, given)) {
+    let fallback = || declared.default.as_deref().map(|text| render_text(own, text));
+    let found = match given.map(|given| argument(caller, given)) {
         Some(Ok(Some(value))) => Some(value),
         Some(Err(Miss::Absent(text))) => match fallback() {
             Some(value) => Some(value.map_err(|error| error.to_string())?),
             None => return Err(text),
         },
         Some(Err(miss)) => return Err(miss.text()),
-        Some(Ok(None)) | None => argument(view, declared).map_err(Miss::text)?,
+        Some(Ok(None)) | None => argument(own, declared).map_err(Miss::text)?,
     };
     let value = match found {
         Some(value) => value,
