@@ -341,7 +341,9 @@ fn put_try(node: &mut Map<String, Value>, step: &Step, attempt: &Attempt) {
     node.insert("phase".into(), json!(phase));
     let started = if attempt.started_ms == 0 { attempt.queued_ms } else { attempt.started_ms };
     node.insert("startedAt".into(), time(started));
-    node.insert("finishedAt".into(), time(end.map_or(0, |end| end.ended_ms)));
+    // A try that was never started ends with its step, and for its step's reason.
+    let ended = end.map_or(0, |end| if end.ended_ms == 0 { step.ended_ms } else { end.ended_ms });
+    node.insert("finishedAt".into(), time(ended));
     let last = step.attempts.last().is_some_and(|last| std::ptr::eq(last, attempt));
     if !last || !step.phase.is_terminal() {
         let kept = end.map(|end| Outputs { exit_code: code(end), ..end.outputs.clone() });
@@ -350,7 +352,8 @@ fn put_try(node: &mut Map<String, Value>, step: &Step, attempt: &Attempt) {
             None => node.remove("outputs"),
         };
     }
-    match end.map(end_message).filter(|text| !text.is_empty()) {
+    let of_step = step.message.as_deref().filter(|_| last && end.is_some()).map(str::to_owned);
+    match end.map(end_message).filter(|text| !text.is_empty()).or(of_step) {
         Some(text) => node.insert("message".into(), json!(text)),
         None => node.remove("message"),
     };

@@ -104,6 +104,22 @@ fn tries_are_nodes_below_a_retry_node() {
 }
 
 #[test]
+fn a_try_that_was_never_started_ends_with_its_step() {
+    let mut run = run(json!({"templates": [{
+        "name": "main", "body": {"Process": {}}, "timeout": "5s", "retry": {"limit": "2"}}]}));
+    finish(&mut run, 0, 1);
+    let attempt = run.current_attempt(StepKey(0)).unwrap().0;
+    assert_eq!(attempt.number, 1, "it waits to be placed");
+    let _ = decide(&mut run, Input::Wake, 6_500);
+    let workflow = workflow(&run);
+    let last = node(&workflow, "wf(1)");
+    assert_eq!(last["phase"], "Failed");
+    assert_eq!(last["finishedAt"], "1970-01-01T00:00:06Z");
+    assert_eq!(last["message"], node(&workflow, "wf")["message"]);
+    assert_ne!(last["message"], Value::Null);
+}
+
+#[test]
 fn locks_are_shown_where_they_are_held_and_where_they_are_waited_for() {
     let waiting = |step, lock: Lock| Input::LocksKept { step, lock, message: "Waiting".into() };
     let mutex = Lock::Mutex { name: "m".into() };
