@@ -218,6 +218,23 @@ fn limit_files(server: &Server, bytes: Option<u64>) {
 }
 
 #[test]
+fn a_run_without_a_server_says_that_its_disk_is_full() {
+    let place = Place::new();
+    place.file("waits.yaml", WAITS);
+    // Room for a database, and for no run.
+    let run = place.command(&["run", "waits.yaml"]);
+    let mut limited = std::process::Command::new("prlimit");
+    limited.arg("--fsize=102400:unlimited").arg(run.get_program()).args(run.get_args());
+    limited.current_dir(place.root.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = limited.spawn().unwrap();
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
+    let said = lines.map(Result::unwrap).find(|line| line.contains("a commit failed"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(said.is_some());
+}
+
+#[test]
 fn a_server_whose_disk_is_full_says_so_recovers_and_ends_when_it_is_told_to() {
     let place = Place::new();
     place.file("waits.yaml", WAITS);

@@ -308,10 +308,11 @@ impl Job {
 
 impl Running {
     fn exit(&self, reaped: &sys::Reaped, note: Option<Note>) -> Exit {
-        let status = match note {
-            Some(Note::Signalled { signal, .. }) => Status::Signal(signal),
-            _ if libc::WIFSIGNALED(reaped.status) => Status::Signal(libc::WTERMSIG(reaped.status)),
-            _ => Status::Code(libc::WEXITSTATUS(reaped.status)),
+        let signalled = libc::WIFSIGNALED(reaped.status);
+        let (status, known) = match note {
+            Some(Note::Signalled { signal, .. }) => (Status::Signal(signal), true),
+            _ if signalled => (Status::Signal(libc::WTERMSIG(reaped.status)), self.bare),
+            _ => (Status::Code(libc::WEXITSTATUS(reaped.status)), true),
         };
         Exit {
             status,
@@ -322,6 +323,7 @@ impl Running {
             max_rss_bytes: reaped.usage.ru_maxrss.unsigned_abs() * 1024,
             killed: self.killed,
             out_of_memory: self.group.as_ref().is_some_and(Watch::has_killed),
+            unwatched: !known && self.killed.is_none(),
         }
     }
 }

@@ -191,6 +191,10 @@ pub struct Exit {
     /// The kernel has killed a process of the job, as the job was over its own limit of memory.
     #[serde(default)]
     pub out_of_memory: bool,
+    /// The process that watched over the job in its namespace was ended by somebody else, and the
+    /// job with it: `status` is that process's.
+    #[serde(default)]
+    pub unwatched: bool,
 }
 
 /// A wait status.

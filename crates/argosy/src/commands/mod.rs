@@ -108,3 +108,12 @@ fn config(context: &Context) -> Result<ExitCode, Failure> {
 fn unprintable(error: impl std::fmt::Display) -> Failure {
     Failure::other(error.to_string())
 }
+
+/// Logs on standard error, from a level on. `s3s` logs every refused request as an error, which is
+/// its sender's to know.
+fn log(level: &str) {
+    let filter = tracing_subscriber::EnvFilter::new(format!("{level},s3s=off"));
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+    // Only a second log in one process is refused.
+    let _ = log.try_init();
+}

@@ -16,6 +16,8 @@ pub(super) async fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Fa
         let client = context.client().await?;
         return run_with(context, &client, &args).await;
     }
+    // What keeps it from going on, such as a full disk, is said; all else is told by the run.
+    super::log("error");
     let embedded = Embedded::start(&context.config, &args.machine, None).await?;
     let client = Client::embedded(embedded.router.clone(), &context.config.namespace);
     let code = tokio::select! {

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::out::{self, note};
 
 pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Failure> {
-    log();
+    super::log("info");
     let listen = if args.listen.is_empty() { context.config.listen.clone() } else { args.listen };
     let mut listeners = Vec::new();
     for address in listen {
@@ -61,17 +61,6 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
     }
     embed::withdraw(&context.config.data);
     Ok(ExitCode::SUCCESS)
-}
-
-/// Logs on standard error. `s3s` logs every refused request as an error, which is its sender's to
-/// know.
-fn log() {
-    let filter = tracing_subscriber::EnvFilter::new("info,s3s=off");
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
-    // A log that cannot be written is no reason to end.
-    let log = log.log_internal_errors(false);
-    // Only a second log in one process is refused.
-    let _ = log.try_init();
 }
 
 /// Serves until told to stop.

@@ -133,6 +133,9 @@ impl Ended {
 impl From<Outcome> for Ended {
     fn from(outcome: Outcome) -> Self {
         let exit = match outcome {
+            Outcome::Exited(exit) if exit.unwatched && !exit.out_of_memory => {
+                return Self::of(Exit::Lost);
+            }
             Outcome::Exited(exit) => exit,
             Outcome::Refused(message) => return Self::refused(message),
             Outcome::Lost => return Self::of(Exit::Lost),

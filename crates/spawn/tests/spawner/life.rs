@@ -112,6 +112,33 @@ fn a_job_survives_that_its_namespace_is_stopped_and_continued() {
 }
 
 #[test]
+fn a_job_whose_namespace_is_ended_by_somebody_else_is_unwatched() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let up = house.path("up");
+    assert!(Command::new("mkfifo").arg(&up).status().unwrap().success());
+    let bind = Bind { source: up.clone(), target: "/tmp/up".into(), read_only: false };
+    // (the job, whether it is killed by order, whether it counts as unwatched)
+    for (id, ordered, unwatched) in [("first", false, true), ("ordered", true, false)] {
+        let first = client.started(&Start {
+            isolation: house.private_tmp(),
+            binds: vec![bind.clone()],
+            ..shell(&house, id, "echo up > /tmp/up; exec sleep 600")
+        });
+        assert_eq!(fs::read_to_string(&up).unwrap(), "up\n");
+        if ordered {
+            client.send(&Order::Kill { id: id.to_owned(), signal: Signal::KILL.as_raw() });
+        } else {
+            kill(first, Signal::KILL);
+        }
+        match client.next().unwrap() {
+            Report::Exited { exit, .. } => assert_eq!(exit.unwatched, unwatched, "{id} {exit:?}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn an_end_is_repeated_to_every_client_until_it_is_forgotten() {
     let mut house = House::new();
     let mut client = house.client();
