@@ -163,6 +163,7 @@ impl Local {
         let (handle, events) = SpawnerClient::connect(data_dir.clone(), exe.clone()).await?;
         let (data_dir, exe) = (data_dir.canonicalize()?, exe.canonicalize()?);
         images::make_bin(&data_dir, &exe)?;
+        Layout::remove_shared_markers(&data_dir);
         let mut attempts = Attempts::default();
         let (jobs, listener) = Jobs::new(handle);
         attempts.tasks.spawn(listener.run(events));

@@ -6,7 +6,7 @@ use argosy_model::AttemptId;
 use std::fmt;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Name of the marker in an attempt's folder.
@@ -89,16 +89,45 @@ impl Layout {
 
     /// How far the attempt came under an earlier server; `None` if it was not ordered.
     pub fn marker(&self) -> io::Result<Option<Marker>> {
-        match fs::read_link(self.root.join(MARKER)) {
+        match fs::read_to_string(self.root.join(MARKER)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            other => Ok(other?.to_str().and_then(Marker::parse)),
+            other => Ok(Marker::parse(&other?)),
         }
     }
 
-    /// Not synced: after a loss of power the spawner is another one, and nothing runs. A link, as
-    /// that is there whole or not at all.
+    /// Not synced: after a loss of power the spawner is another one, and nothing runs. One file
+    /// serves all attempts that are marked alike, as a further name for a file is made many times
+    /// faster than a file; and it is there whole or not at all.
     pub fn mark(&self, marker: &Marker) -> io::Result<()> {
-        symlink(marker.to_string(), self.root.join(MARKER))
+        let text = marker.to_string();
+        let all = self.data_dir.join("attempts");
+        let (shared, own) = (all.join(format!("{MARKER} {text}")), self.root.join(MARKER));
+        match fs::hard_link(&shared, &own) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let new = all.join(format!("{MARKER}.new"));
+                fs::write(&new, &text)?;
+                fs::rename(&new, &shared)?;
+                fs::hard_link(&shared, &own)
+            }
+            // It has as many names as a file can have.
+            Err(error) if error.kind() == ErrorKind::TooManyLinks => {
+                fs::remove_file(&shared)?;
+                self.mark(marker)
+            }
+            // A file system may know no second names.
+            Err(_) => fs::write(&own, &text),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Removes the markers of earlier spawners.
+    pub fn remove_shared_markers(data_dir: &Path) {
+        for entry in fs::read_dir(data_dir.join("attempts")).into_iter().flatten().flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(MARKER.as_bytes()) {
+                // A name that is left over is in nobody's way.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Makes the folders that an attempt of this level has, afresh.
