@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::raw::{self, Cost};
@@ -84,7 +85,10 @@ pub(super) fn chain(bench: &Bench) -> Result<Vec<Row>, String> {
 
 /// Runs a manifest in a process of its own.
 fn run(bench: &Bench, isolation: &str, manifest: &str) -> Result<Cost, String> {
-    let data = bench.data("workflow")?;
+    // A new folder each time: the spawner of the last one lives on for a while.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let data = bench.data(&format!("workflow-{number}"))?;
     let file = bench.dir.join("bench.yaml");
     write(&file, manifest)?;
     // A first run starts the spawner, which is no part of what is measured.
