@@ -67,11 +67,16 @@ pub(crate) fn binary(folder: &str) -> PathBuf {
 /// An argosy command on a data directory of its own.
 pub(crate) fn argosy(binary: &Path, data: &Path, args: &[&OsStr]) -> Command {
     let mut command = Command::new(binary);
+    without_settings(&mut command);
+    command.arg("--data").arg(data).args(args);
+    command
+}
+
+/// Keeps what the surroundings say of argosy from a command.
+pub(crate) fn without_settings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ARGOSY_") {
             command.env_remove(name);
         }
     }
-    command.arg("--data").arg(data).args(args);
-    command
 }

@@ -45,21 +45,38 @@ fn submits(bench: &Bench, connections: usize, each: usize) -> Result<f64, String
 }
 
 fn work(address: &str, worker: usize, count: usize) -> Result<(), String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let mut stream = TcpStream::connect(address).map_err(failed)?;
-    stream.set_nodelay(true).map_err(failed)?;
-    let mut answers = BufReader::new(stream.try_clone().map_err(failed)?);
-    for number in 0..count {
-        let body = body(&format!("w{worker}-{number}"));
+    let mut connection = Connection::open(address)?;
+    (0..count).try_for_each(|number| connection.submit(&body(&format!("w{worker}-{number}"))))
+}
+
+/// A connection that stays.
+struct Connection<'a> {
+    address: &'a str,
+    stream: TcpStream,
+    answers: BufReader<TcpStream>,
+}
+
+impl<'a> Connection<'a> {
+    fn open(address: &'a str) -> Result<Connection<'a>, String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let stream = TcpStream::connect(address).map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        let answers = BufReader::new(stream.try_clone().map_err(failed)?);
+        Ok(Connection { address, stream, answers })
+    }
+
+    /// Submits a run and waits for the answer.
+    fn submit(&mut self, body: &str) -> Result<(), String> {
+        let failed = |error: std::io::Error| error.to_string();
         let head = format!(
-            "POST /api/v1/workflows/default HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "POST /api/v1/workflows/default HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.address,
             body.len()
         );
-        stream.write_all(head.as_bytes()).map_err(failed)?;
-        stream.write_all(body.as_bytes()).map_err(failed)?;
-        answer(&mut answers)?;
+        self.stream.write_all(head.as_bytes()).map_err(failed)?;
+        self.stream.write_all(body.as_bytes()).map_err(failed)?;
+        answer(&mut self.answers)
     }
-    Ok(())
 }
 
 /// Reads one answer, which must be a success.
@@ -108,22 +125,14 @@ pub(super) fn hello(bench: &Bench) -> Result<Vec<Row>, String> {
 fn say_hello(address: &str, name: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let body = body(name).replace("\"suspend\":true,", "");
-    let mut stream = TcpStream::connect(address).map_err(failed)?;
-    stream.set_nodelay(true).map_err(failed)?;
-    let mut answers = BufReader::new(stream.try_clone().map_err(failed)?);
-    let head = format!(
-        "POST /api/v1/workflows/default HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).map_err(failed)?;
-    stream.write_all(body.as_bytes()).map_err(failed)?;
-    answer(&mut answers)?;
+    let mut connection = Connection::open(address)?;
+    connection.submit(&body)?;
     let watch = format!(
         "GET /api/v1/workflow-events/default?listOptions.fieldSelector=metadata.name={name} HTTP/1.1\r\nhost: {address}\r\n\r\n"
     );
-    stream.write_all(watch.as_bytes()).map_err(failed)?;
+    connection.stream.write_all(watch.as_bytes()).map_err(failed)?;
     let mut line = String::new();
-    while answers.read_line(&mut line).map_err(failed)? > 0 {
+    while connection.answers.read_line(&mut line).map_err(failed)? > 0 {
         if line.contains("\"workflows.argoproj.io/phase\":\"Succeeded\"") {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{binary, cargo, expect, target};
+use crate::run::{binary, cargo, expect, target, without_settings};
 
 /// A user without rights and without a home.
 const NOBODY: &str = "65534";
@@ -76,11 +76,7 @@ impl How {
             command.args(["setpriv", &user, &group, "--clear-groups"]).current_dir("/");
         }
         command.arg(&self.binary).arg("--data").arg(data).args(args.iter().map(OsStr::new));
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("ARGOSY_") {
-                command.env_remove(name);
-            }
-        }
+        without_settings(&mut command);
         if self.nobody {
             command.env("HOME", "/nonexistent");
         }

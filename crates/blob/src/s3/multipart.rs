@@ -1,6 +1,6 @@
 //! Objects that come in parts.
 
-use super::objects::described;
+use super::objects::{described, refuse_unbuilt};
 use super::receive::{Announced, receive};
 use super::service::Service;
 use super::wire::{self, Described, Spelling, internal};
@@ -29,12 +29,7 @@ impl Service {
     ) -> S3Result<CreateMultipartUploadOutput> {
         self.require_space(&request.input.bucket, request.credentials.as_ref())?;
         let mut input = request.input;
-        wire::refuse(&[
-            (input.sse_customer_algorithm.is_some(), "encryption with keys of the customer"),
-            (input.server_side_encryption.is_some(), "encryption at rest"),
-            (input.tagging.is_some(), "tagging"),
-            (input.object_lock_mode.is_some(), "object lock"),
-        ])?;
+        refuse_unbuilt!(input)?;
         let at = wire::address(&input.bucket, &input.key)?;
         let meta = described!(input).meta()?;
         let owner = self.access.grant(request.credentials.as_ref())?.attempt();

@@ -23,6 +23,31 @@ macro_rules! described {
 }
 pub(super) use described;
 
+/// Refuses what a request for a new object may ask for and is not built.
+macro_rules! refuse_unbuilt {
+    ($input:expr) => {
+        $crate::s3::wire::refuse(&[
+            ($input.sse_customer_algorithm.is_some(), "encryption with keys of the customer"),
+            ($input.server_side_encryption.is_some(), "encryption at rest"),
+            ($input.tagging.is_some(), "tagging"),
+            ($input.object_lock_mode.is_some(), "object lock"),
+        ])
+    };
+}
+pub(super) use refuse_unbuilt;
+
+/// The conditions of a request for an object.
+macro_rules! wanted {
+    ($input:expr) => {
+        Wanted {
+            if_match: $input.if_match,
+            if_none_match: $input.if_none_match,
+            if_modified_since: $input.if_modified_since,
+            if_unmodified_since: $input.if_unmodified_since,
+        }
+    };
+}
+
 impl Service {
     pub(super) async fn put(
         &self,
@@ -31,11 +56,8 @@ impl Service {
         let announced = Announced::take(&mut request);
         self.require_space(&request.input.bucket, request.credentials.as_ref())?;
         let mut input = request.input;
+        refuse_unbuilt!(input)?;
         wire::refuse(&[
-            (input.sse_customer_algorithm.is_some(), "encryption with keys of the customer"),
-            (input.server_side_encryption.is_some(), "encryption at rest"),
-            (input.tagging.is_some(), "tagging"),
-            (input.object_lock_mode.is_some(), "object lock"),
             (input.object_lock_legal_hold_status.is_some(), "object lock"),
             (input.write_offset_bytes.is_some(), "appending"),
         ])?;
@@ -80,12 +102,7 @@ impl Service {
     pub(super) async fn get(&self, input: GetObjectInput) -> S3Result<GetObjectOutput> {
         refuse_versions(input.version_id.as_deref(), input.part_number)?;
         let (object, part) = self.found(&input.bucket, &input.key).await?;
-        let wanted = Wanted {
-            if_match: input.if_match,
-            if_none_match: input.if_none_match,
-            if_modified_since: input.if_modified_since,
-            if_unmodified_since: input.if_unmodified_since,
-        };
+        let wanted = wanted!(input);
         wanted.check(&object)?;
         let (part, content_range) = narrowed(part, input.range, object.size)?;
         let e_tag = wire::etag(&object);
@@ -111,12 +128,7 @@ impl Service {
     pub(super) async fn head(&self, input: HeadObjectInput) -> S3Result<HeadObjectOutput> {
         refuse_versions(input.version_id.as_deref(), input.part_number)?;
         let (object, part) = self.found(&input.bucket, &input.key).await?;
-        let wanted = Wanted {
-            if_match: input.if_match,
-            if_none_match: input.if_none_match,
-            if_modified_since: input.if_modified_since,
-            if_unmodified_since: input.if_unmodified_since,
-        };
+        let wanted = wanted!(input);
         wanted.check(&object)?;
         let (part, content_range) = narrowed(part, input.range, object.size)?;
         let e_tag = wire::etag(&object);
@@ -143,12 +155,7 @@ impl Service {
     ) -> S3Result<CopyObjectOutput> {
         self.require_space(&request.input.bucket, request.credentials.as_ref())?;
         let mut input = request.input;
-        wire::refuse(&[
-            (input.sse_customer_algorithm.is_some(), "encryption with keys of the customer"),
-            (input.server_side_encryption.is_some(), "encryption at rest"),
-            (input.tagging.is_some(), "tagging"),
-            (input.object_lock_mode.is_some(), "object lock"),
-        ])?;
+        refuse_unbuilt!(input)?;
         let at = wire::address(&input.bucket, &input.key)?;
         let (source, part) = self.source(&input.copy_source).await?;
         let wanted = Wanted {
