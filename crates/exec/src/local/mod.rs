@@ -20,6 +20,7 @@ mod order;
 mod plan;
 mod save;
 mod set;
+mod spares;
 mod spawner;
 mod stage;
 mod view;
