@@ -58,6 +58,14 @@ impl How {
         copied.map(|()| to).map_err(|error| format!("{}: {error}", file.display()))
     }
 
+    /// A file of our own, which the one who runs can read.
+    pub(super) fn make(&self, text: &str, name: &str) -> Result<PathBuf, String> {
+        let to = self.place.join(name);
+        let made = std::fs::write(&to, text)
+            .and_then(|()| std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)));
+        made.map(|()| to).map_err(|error| format!("{name}: {error}"))
+    }
+
     /// An empty data directory of a worker.
     pub(super) fn data(&self, worker: usize) -> PathBuf {
         let data = self.place.join(worker.to_string());
