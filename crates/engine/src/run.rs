@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use argosy_model::graph::{Body, Call, Graph, Template};
 use argosy_model::run::Plan;
 use argosy_model::{
     Artifact, AttemptId, AttemptPhase, Holding, Kind, Phase, Role, RunId, RunPhase, RunSpec,
-    Shutdown, Step, StepKey, TaskSpec,
+    Shutdown, Step, StepKey, TaskSpec, limits,
 };
 use serde_json::Value;
 
@@ -61,15 +61,23 @@ pub struct Run {
     pub main: Option<(RunPhase, String)>,
     /// How many events made it.
     pub events: u64,
+    /// The most bytes that it may hold: the limit `run-bytes`, or less where the caller says so.
+    pub max_bytes: u64,
 
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) frames: Frames,
+    /// Steps of work that failed.
+    pub(crate) failed: BTreeSet<StepKey>,
+    /// The list of those, as long as it is the same; nothing where it is too long.
+    pub(crate) failures: OnceLock<Option<Arc<str>>>,
     /// Steps with a deadline, by time.
     pub(crate) timers: BTreeSet<(i64, StepKey)>,
     /// Attempts that are queued, placed or running.
     pub(crate) live_attempts: usize,
     /// Steps that may be opened, and could not be within the turn.
     pub(crate) ready: BTreeSet<StepKey>,
+    /// What it holds, in bytes (`bytes.rs`).
+    pub(crate) held: u64,
     /// Steps that wait for the run's parallelism, in order.
     pub(crate) throttled: VecDeque<StepKey>,
     /// Steps whose outputs are being looked up.
@@ -147,11 +155,15 @@ impl Run {
             given_up: None,
             main: None,
             events: 0,
+            max_bytes: limits::RUN_BYTES.max,
             compiled,
             frames: Frames::default(),
+            failed: BTreeSet::new(),
+            failures: OnceLock::new(),
             timers: BTreeSet::new(),
             live_attempts: 0,
             ready: BTreeSet::new(),
+            held: 0,
             throttled: VecDeque::new(),
             recalling: BTreeSet::new(),
             making: BTreeSet::new(),
@@ -160,6 +172,12 @@ impl Run {
             deserted: BTreeMap::new(),
             tops: Vec::new(),
         }
+    }
+
+    /// What it holds in values and texts that came to it while it went on, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.held
     }
 
     /// The graph, when the run has one.
