@@ -1,6 +1,6 @@
 //! `workflow.failures`: the failed steps as a JSON list (argo-workflows `docs/variables.md`).
 
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use argosy_model::{Kind, StepKey, limits};
 use argosy_template::Lookup;
@@ -10,31 +10,38 @@ use crate::names;
 use crate::run::Run;
 use crate::scope::rfc3339;
 
-/// The list. It is a value like others, so no longer than one may be; and made once for as long as
-/// nothing more fails, as every item of a loop may name it.
+/// The failures up to a step, without the bracket at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    text: String,
+    last: StepKey,
+}
+
+/// The list. It is a value like others, so no longer than one may be; and it is kept, as every item
+/// of a loop may name it.
 pub(crate) fn lookup(run: &Run) -> Lookup {
     match run.failures.get_or_init(|| list(run)) {
-        Some(text) => Lookup::Known(Value::from(&**text)),
+        Some(listed) => Lookup::Known(Value::from(format!("{}]", listed.text))),
         None => Lookup::TooLarge { most: limits::PARAMETER_BYTES.max },
     }
 }
 
 /// Nothing where it is too long.
-fn list(run: &Run) -> Option<Arc<str>> {
-    let most = usize::try_from(limits::PARAMETER_BYTES.max).unwrap_or(usize::MAX);
-    let mut text = String::from("[");
-    for key in &run.failed {
-        if text.len() > 1 {
-            text.push(',');
+fn list(run: &Run) -> Option<Listed> {
+    let none = Listed { text: String::from("["), last: StepKey::ROOT };
+    run.failed.iter().try_fold(none, |listed, key| listed.with(run, *key))
+}
+
+impl Listed {
+    fn with(mut self, run: &Run, key: StepKey) -> Option<Listed> {
+        if self.text.len() > 1 {
+            self.text.push(',');
         }
-        text.push_str(&one(run, *key).to_string());
+        self.text.push_str(&one(run, key).to_string());
+        self.last = key;
         // The bracket at the end is to find room, too.
-        if text.len() >= most {
-            return None;
-        }
+        ((self.text.len() as u64) < limits::PARAMETER_BYTES.max).then_some(self)
     }
-    text.push(']');
-    Some(text.into())
 }
 
 fn one(run: &Run, key: StepKey) -> Value {
@@ -52,13 +59,24 @@ fn one(run: &Run, key: StepKey) -> Value {
 }
 
 impl Run {
+    /// Adds a failure to the list, where that is known. What is too long stays so.
+    fn list_failed(&mut self, key: StepKey) {
+        let listed = match self.failures.take() {
+            Some(Some(listed)) if listed.last < key => listed.with(self, key),
+            Some(None) => None,
+            // It belongs somewhere before the end: the list is made anew once somebody asks.
+            _ => return,
+        };
+        self.failures = OnceLock::from(listed);
+    }
+
     /// Enters a step that has ended among the failed ones, where it is one.
     pub(crate) fn note_failed(&mut self, key: StepKey) {
         let step = self.at(key);
         let is_work = step.kind.has_attempts() || step.kind == Kind::Nothing;
         if step.phase.is_failure() && is_work {
             self.failed.insert(key);
-            self.failures.take();
+            self.list_failed(key);
         }
     }
 }

@@ -13,6 +13,7 @@ use argosy_model::{
 use serde_json::Value;
 
 use crate::compiled::Compiled;
+use crate::failures::Listed;
 use crate::frame::{Calls, Frames};
 use crate::steps::Steps;
 
@@ -68,8 +69,8 @@ pub struct Run {
     pub(crate) frames: Frames,
     /// Steps of work that failed.
     pub(crate) failed: BTreeSet<StepKey>,
-    /// The list of those, as long as it is the same; nothing where it is too long.
-    pub(crate) failures: OnceLock<Option<Arc<str>>>,
+    /// The list of those, once somebody has asked for it; nothing where it is too long.
+    pub(crate) failures: OnceLock<Option<Listed>>,
     /// Steps with a deadline, by time.
     pub(crate) timers: BTreeSet<(i64, StepKey)>,
     /// Attempts that are queued, placed or running.

@@ -535,3 +535,32 @@ fn the_list_of_failures_is_as_long_as_a_value_may_be() {
         }
     }
 }
+
+#[test]
+fn the_list_of_failures_has_those_that_came_after_somebody_looked() {
+    // Of three that look at it in turn the second fails; then d fails, which was there before.
+    let tell = |name: &str| {
+        json!({"name": name, "target": {"Template": 1}, "continue_on_failed": true,
+            "arguments": {"parameters": [{"name": "p", "value": "{{=jsonpath(workflow.failures, '$[*].displayName')}}"}]}})
+    };
+    let group = |name: &str| json!([tell(name)]);
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Dag": {"fail_fast": false, "tasks": [
+            task("d", ""), {"name": "looks", "target": {"Template": 2}}]}}},
+        {"name": "leaf", "inputs": {"parameters": [{"name": "p", "default": ""}]}, "body": {"Process": {}}},
+        {"name": "looks", "body": {"Steps": [group("a"), group("b"), group("c"), group("e")]}}]});
+    let mut world = World::start(Plan::Graph(Box::new(self::graph(graph))), |_, _, _| None, false);
+    world.pass(0);
+    let mut told = Vec::new();
+    for (step, exit) in [("[0].a", 0), ("[1].b", 1), ("[2].c", 0), ("[3].e", 0)] {
+        let name = format!("wf.looks{step}");
+        let inputs = world.run.step(world.key(&name)).unwrap().inputs.as_deref().unwrap();
+        told.push(inputs.parameters[0].as_deref().unwrap().to_owned());
+        if step == "[2].c" {
+            world.end("wf.d", 1);
+        }
+        world.end(&name, exit);
+        world.pass(0);
+    }
+    assert_eq!(told, ["[]", "[]", r#"["b"]"#, r#"["d","b"]"#]);
+}
