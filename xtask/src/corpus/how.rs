@@ -53,6 +53,8 @@ impl How {
             return Ok(file.to_owned());
         }
         let to = self.place.join(name);
+        // A program that still runs cannot be written over. What is not there needs no removing.
+        let _ = std::fs::remove_file(&to);
         let copied = std::fs::copy(file, &to)
             .and_then(|_| std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)));
         copied.map(|()| to).map_err(|error| format!("{}: {error}", file.display()))
