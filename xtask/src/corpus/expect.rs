@@ -13,6 +13,8 @@ pub(super) struct Expected {
     #[serde(default)]
     pub(super) gate: bool,
     #[serde(default)]
+    pub(super) root: bool,
+    #[serde(default)]
     pub(super) own: Vec<String>,
     #[serde(default)]
     pub(super) needs: Vec<String>,
