@@ -166,7 +166,7 @@ impl Layout {
     /// Passes the folders on if nothing is left in them, or removes them.
     pub fn leave(&self, spares: &Spares) -> io::Result<()> {
         let unmarked = fs::remove_file(self.root.join(MARKER));
-        if unmarked.is_ok() && spares.give_folder(&self.root) {
+        if unmarked.is_ok() && spares.give(&self.root) {
             self.remove_parent();
             return Ok(());
         }
