@@ -119,22 +119,11 @@ impl Build<'_> {
             InputArtifactDecl {
                 argument,
                 path: node.text("path").to_owned(),
-                mode: self.mode(node),
+                mode: node.int("mode").and_then(|mode| u32::try_from(mode).ok()),
                 recurse_mode: node.flag("recurseMode"),
             }
         });
         InputsDecl { parameters, artifacts: artifacts.collect() }
-    }
-
-    fn mode(&mut self, node: &Node) -> Option<u32> {
-        let mode = node.int("mode")?;
-        let checked = u32::try_from(mode).ok().filter(|mode| *mode <= 0o7777);
-        if checked.is_none() {
-            let mark = node.get("mode").unwrap_or(node).mark;
-            self.sink.refuse(Code::BadValue, mark, "`mode` is at most 0o7777").help =
-                "write it in octal: 0644".into();
-        }
-        checked
     }
 
     /// The path of an artifact: there for processes, and only for them.
@@ -171,7 +160,7 @@ impl Build<'_> {
             name: self.name_of(node, "artifact", names::parameter),
             source: self.source(node),
             sub_path: node.text("subPath").to_owned(),
-            archive: self.archive(node),
+            archive: Self::archive(node),
             optional: node.flag("optional"),
         }
     }
@@ -199,7 +188,7 @@ impl Build<'_> {
         ArtifactSource::Key(key.to_owned())
     }
 
-    fn archive(&mut self, node: &Node) -> Archive {
+    fn archive(node: &Node) -> Archive {
         let Some(archive) = node.get("archive") else { return Archive::Default };
         if archive.get("none").is_some() {
             return Archive::None;
@@ -208,18 +197,9 @@ impl Build<'_> {
             return Archive::Zip;
         }
         let Some(tar) = archive.get("tar") else { return Archive::Default };
-        match tar.int("compressionLevel") {
-            None => Archive::Default,
-            // Go's gzip takes -1 for its default, and -2 for Huffman coding alone.
-            Some(-1) => Archive::Default,
-            Some(level @ 0..=9) => Archive::Tar(u8::try_from(level).unwrap_or_default()),
-            Some(_) => {
-                let mark = tar.get("compressionLevel").unwrap_or(tar).mark;
-                let what = "`compressionLevel` is between 0 and 9";
-                self.sink.refuse(Code::BadValue, mark, what);
-                Archive::Default
-            }
-        }
+        // Go's gzip takes -1 for its default.
+        let level = tar.int("compressionLevel").and_then(|level| u8::try_from(level).ok());
+        level.map_or(Archive::Default, Archive::Tar)
     }
 
     /// Outputs that a template gives.
@@ -239,7 +219,7 @@ impl Build<'_> {
                 name: self.name_of(node, "artifact", names::parameter),
                 path: node.text("path").to_owned(),
                 source: self.source(node),
-                archive: self.archive(node),
+                archive: Self::archive(node),
                 optional: node.flag("optional"),
                 global_name: node.text("globalName").to_owned(),
             }

@@ -42,8 +42,8 @@ impl Build<'_> {
             entrypoint: entrypoint.unwrap_or_default(),
             on_exit: exit.map(Box::new),
             hooks,
-            parallelism: self.positive(&spec, "parallelism"),
-            active_deadline_s: self.positive(&spec, "activeDeadlineSeconds"),
+            parallelism: spec.count("parallelism"),
+            active_deadline_s: spec.count("activeDeadlineSeconds"),
             suspend: spec.flag("suspend"),
             retry: None,
             globals: Globals {
@@ -268,9 +268,7 @@ fn pair(list: &[(String, String)], key: &str) -> Option<String> {
 }
 
 fn ttl(spec: &Node) -> [Option<u64>; 3] {
-    let seconds = |node: Option<&Node>, key: &str| {
-        node.and_then(|node| node.int(key)).and_then(|seconds| u64::try_from(seconds).ok())
-    };
+    let seconds = |node: Option<&Node>, key: &str| node.and_then(|node| node.count(key));
     let strategy = spec.get("ttlStrategy");
     [
         seconds(strategy, "secondsAfterCompletion")
