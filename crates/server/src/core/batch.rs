@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use argosy_engine::Run;
 use argosy_model::{Cause, Diagnostic, Effect, Event, Record, RunId, Turn};
-use argosy_store::{Commit, Memo, ObjectChange, Piece, RunRow, Storage};
+use argosy_store::{Commit, Garbage, Memo, ObjectChange, Piece, RunRow, Storage};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -35,6 +35,7 @@ pub(crate) struct Batch {
     pub(crate) deleted: Vec<RunId>,
     pub(crate) objects: Vec<ObjectChange>,
     pub(crate) memos: Vec<Memo>,
+    pub(crate) collected: Vec<Garbage>,
     /// Orders to the backend.
     pub(crate) effects: Vec<Effect>,
     /// Answers to those who wait.
@@ -63,6 +64,7 @@ impl Batch {
             && self.deleted.is_empty()
             && self.objects.is_empty()
             && self.memos.is_empty()
+            && self.collected.is_empty()
             && self.effects.is_empty()
             && self.replies.is_empty()
     }
@@ -129,9 +131,10 @@ impl Core {
             }
             hooks::pass(Point::BeforeCommit);
             let Encoded { commit, snapshots, broken } = gathered.encode().await;
+            let garbage = commit.archived.iter().any(|archived| !archived.garbage.is_empty());
             let seq = insist(&commit, &*store, &trouble).await;
             // The loop is gone only when the process is stopping.
-            let _ = done.send(Committed { seq, batch, snapshots, broken });
+            let _ = done.send(Committed { seq, batch, snapshots, broken, garbage });
         });
     }
 
@@ -152,6 +155,7 @@ impl Core {
             deleted: batch.deleted.clone(),
             objects: std::mem::take(&mut batch.objects),
             memos: std::mem::take(&mut batch.memos),
+            collected: std::mem::take(&mut batch.collected),
             ..Commit::default()
         };
         for id in &batch.rows {
@@ -199,7 +203,7 @@ impl Core {
     /// A commit is through: its effects may happen and its answers go out.
     pub(crate) fn on_committed(&mut self, done: Committed) {
         self.committing = false;
-        let Committed { seq, batch, snapshots, broken } = done;
+        let Committed { seq, batch, snapshots, broken, garbage } = done;
         hooks::pass(Point::AfterCommit);
         self.last_seq = seq;
         for id in snapshots {
@@ -228,6 +232,9 @@ impl Core {
         }
         for id in &batch.deleted {
             self.backend.discard(*id);
+        }
+        if garbage || !batch.deleted.is_empty() {
+            self.collect();
         }
         batch.replies.into_iter().for_each(|reply| (reply.0)(Ok(())));
     }

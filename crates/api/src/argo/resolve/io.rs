@@ -4,7 +4,7 @@ use argosy_model::graph::{
     Argument, Arguments, ArtifactArgument, ArtifactSource, InputArtifactDecl, InputsDecl,
     OutputArtifactDecl, OutputDecl, OutputFrom, OutputsDecl,
 };
-use argosy_model::{Archive, Code, limits};
+use argosy_model::{Archive, Code, Keep, limits};
 
 use super::build::Build;
 use super::names;
@@ -222,6 +222,7 @@ impl Build<'_> {
                 archive: Self::archive(node),
                 optional: node.flag("optional"),
                 global_name: node.text("globalName").to_owned(),
+                keep: keep(node),
             }
         });
         OutputsDecl { parameters, artifacts: artifacts.collect() }
@@ -268,5 +269,15 @@ impl Build<'_> {
             "expression" => OutputFrom::Expression(text),
             _ => OutputFrom::Supplied,
         }
+    }
+}
+
+/// How long the artifacts of a workflow, or one artifact, are kept, where that is said.
+pub(super) fn keep(node: &Node) -> Option<Keep> {
+    match node.get("artifactGC")?.text("strategy") {
+        "OnWorkflowCompletion" => Some(Keep::UntilEnd),
+        "OnWorkflowDeletion" => Some(Keep::UntilDeletion),
+        "Never" => Some(Keep::Always),
+        _ => None,
     }
 }

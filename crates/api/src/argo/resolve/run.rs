@@ -56,6 +56,7 @@ impl Build<'_> {
             ttl_s: ttl(&spec),
             key_format: KEY_FORMAT.to_owned(),
             archive_logs: spec.flag("archiveLogs") || self.some_template_archives_logs(),
+            keep: super::io::keep(&spec).unwrap_or_default(),
             config_maps: Vec::new(),
             labels_from: labels_from
                 .iter()

@@ -58,7 +58,7 @@ static ARTIFACT: Object = Object {
     fields: &[
         works("archive", Kind::One(&ARCHIVE)),
         ignored("archiveLogs", "logs are archived by template or workflow"),
-        ignored("artifactGC", "artifacts are not deleted by themselves"),
+        works("artifactGC", Kind::One(&ARTIFACT_GC)),
         refused("artifactory", why::SERVICE),
         refused("azure", why::SERVICE),
         ignored("deleted", why::SERVER),
@@ -79,6 +79,19 @@ static ARTIFACT: Object = Object {
         works("recurseMode", Kind::Bool),
         works("s3", Kind::One(&S3)),
         works("subPath", Kind::Text),
+    ],
+};
+
+/// When an artifact is deleted; empty leaves it to the workflow.
+pub(super) const GC_STRATEGY: Kind =
+    Kind::Choice(&["", "OnWorkflowCompletion", "OnWorkflowDeletion", "Never"]);
+
+static ARTIFACT_GC: Object = Object {
+    name: "ArtifactGC",
+    fields: &[
+        ignored("podMetadata", why::NO_GC_POD),
+        ignored("serviceAccountName", why::NO_GC_POD),
+        works("strategy", GC_STRATEGY),
     ],
 };
 

@@ -172,6 +172,7 @@ mod why {
     pub(super) const CLUSTER: &str = "it steers Kubernetes, which is not there";
     pub(super) const MACHINE: &str = "processes run on the machine of the server";
     pub(super) const USER: &str = "processes run as the user of the server";
+    pub(super) const NO_GC_POD: &str = "the server deletes artifacts, without a pod";
     pub(super) const SERVER: &str = "the server sets it";
     pub(super) const SERVICE: &str = "outside services are not reached yet";
     pub(super) const VOLUME: &str = "volumes of this kind are not built yet";

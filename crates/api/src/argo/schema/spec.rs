@@ -1,7 +1,7 @@
 //! The spec of a workflow, and what only it holds.
 
 use super::calls::HOOK;
-use super::io::{ARGUMENTS, KEY_SELECTOR};
+use super::io::{ARGUMENTS, GC_STRATEGY, KEY_SELECTOR};
 use super::pod::VOLUME;
 use super::template::{POD_METADATA, RETRY_STRATEGY, TEMPLATE};
 use super::{Kind, Object, Range, deprecated, ignored, refused, why, works};
@@ -16,7 +16,7 @@ pub(crate) static SPEC: Object = Object {
         ignored("affinity", why::MACHINE),
         works("archiveLogs", Kind::Bool),
         works("arguments", Kind::One(&ARGUMENTS)),
-        ignored("artifactGC", "artifacts are not deleted by themselves"),
+        works("artifactGC", Kind::One(&WORKFLOW_ARTIFACT_GC)),
         ignored("artifactRepositoryRef", "the embedded store is the repository"),
         ignored("automountServiceAccountToken", why::CLUSTER),
         ignored("dnsConfig", why::MACHINE),
@@ -89,6 +89,17 @@ static MUTEX: Object = Object {
         works("name", Kind::Text),
         refused("namespace", "a lock belongs to its own namespace here"),
         ignored("database", "all locks are kept in the database"),
+    ],
+};
+
+static WORKFLOW_ARTIFACT_GC: Object = Object {
+    name: "WorkflowLevelArtifactGC",
+    fields: &[
+        ignored("forceFinalizerRemoval", "a run can be deleted before its artifacts are"),
+        ignored("podMetadata", why::NO_GC_POD),
+        ignored("podSpecPatch", why::NO_GC_POD),
+        ignored("serviceAccountName", why::NO_GC_POD),
+        works("strategy", GC_STRATEGY),
     ],
 };
 
