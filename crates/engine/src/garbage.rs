@@ -84,7 +84,7 @@ mod tests {
         run
     }
 
-    fn found<'r>(run: &'r Run) -> Vec<(&'r str, Keep)> {
+    fn found(run: &Run) -> Vec<(&str, Keep)> {
         run.garbage().into_iter().collect()
     }
 
