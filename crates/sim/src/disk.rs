@@ -78,6 +78,16 @@ impl Disk {
         self.power.notified().await;
     }
 
+    /// Names of the pieces of a run that are there.
+    #[must_use]
+    pub fn pieces(&self, run: RunId) -> BTreeSet<String> {
+        let own = |kept: &mut Kept| {
+            let names = kept.parts.keys().filter(|(owner, _)| *owner == run);
+            names.map(|(_, name)| name.clone()).collect()
+        };
+        self.with(own)
+    }
+
     /// How many commits there were.
     #[must_use]
     pub fn commits(&self) -> u64 {

@@ -36,6 +36,8 @@ struct Inside {
     done: BTreeSet<(RunId, StepKey)>,
     /// Keys of artifacts that are there.
     kept: BTreeSet<String>,
+    /// Those of them that cannot be deleted.
+    stuck: BTreeSet<String>,
     /// What running processes must have for themselves.
     exclusive: BTreeMap<AttemptId, Exclusive>,
     /// Faults that were seen while they happened.
@@ -90,6 +92,11 @@ impl World {
     #[must_use]
     pub fn kept(&self) -> BTreeSet<String> {
         self.with(|inside| inside.kept.clone())
+    }
+
+    /// Lets these artifacts not be deleted, and all others.
+    pub fn stick(&self, keys: BTreeSet<String>) {
+        self.with(|inside| inside.stuck = keys);
     }
 
     /// How many processes were started.
@@ -205,8 +212,13 @@ impl Backend for World {
     }
 
     async fn delete(&self, _: &str, key: &str) -> std::io::Result<()> {
-        self.with(|inside| inside.kept.remove(key));
-        Ok(())
+        self.with(|inside| {
+            if inside.stuck.contains(key) {
+                return Err(std::io::Error::other("it is stuck"));
+            }
+            inside.kept.remove(key);
+            Ok(())
+        })
     }
 
     fn machines(&self) -> Vec<(String, Resources)> {

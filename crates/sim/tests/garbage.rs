@@ -35,6 +35,29 @@ async fn collected(house: &House) {
     panic!("something due is not deleted");
 }
 
+#[test]
+fn what_cannot_be_deleted_keeps_nothing_else_and_is_tried_again() {
+    simulated(async {
+        let house = House::new();
+        house.world.stick(keys(["at-end"]));
+        let service = house.serve().await;
+        let mut graph = graph();
+        graph["keep"] = json!("UntilEnd");
+        graph["templates"][0]["outputs"]["artifacts"][1]["source"]["Key"] = json!("later-in-order");
+        let mut view = common::submit(&service, "gc", 0, &graph).await;
+        common::end(&mut view).await;
+        while house.world.kept().contains("later-in-order") {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        assert_eq!(house.world.kept(), keys(["always", "at-end"]));
+        house.world.stick(keys([]));
+        tokio::time::sleep(std::time::Duration::from_secs(61)).await;
+        assert_eq!(house.world.kept(), keys(["always"]));
+        collected(&house).await;
+        service.stop().await;
+    });
+}
+
 /// What has been asked for so far, over all lives of the server.
 #[derive(Default)]
 struct Asked {

@@ -148,6 +148,18 @@ impl Core {
         false
     }
 
+    #[cfg(feature = "test-hooks")]
+    fn breaks_snapshots(&mut self) -> bool {
+        let left = self.options.broken_snapshots;
+        self.options.broken_snapshots = left.saturating_sub(1);
+        left > 0
+    }
+
+    #[cfg(not(feature = "test-hooks"))]
+    fn breaks_snapshots(&mut self) -> bool {
+        false
+    }
+
     fn gather(&mut self, batch: &mut Batch) -> Gathered {
         let mut commit = Commit {
             at_ms: self.clock.now_ms(),
@@ -172,7 +184,8 @@ impl Core {
             }
         }
         commit.cut = self.cut_log(&mut snapshots);
-        Gathered { commit, snapshots, ended: batch.ended.clone() }
+        let broken = !snapshots.is_empty() && self.breaks_snapshots();
+        Gathered { commit, snapshots, broken, ended: batch.ended.clone() }
     }
 
     /// Now and then: snapshots of the runs that hold the log back, or a cut of the log.

@@ -50,6 +50,9 @@ pub struct Options {
     /// Breaks the order of commit and effect, so that tests can see that their checks notice.
     #[cfg(feature = "test-hooks")]
     pub effects_first: bool,
+    /// Snapshots that cannot be encoded, from the first on, so that tests can see what follows.
+    #[cfg(feature = "test-hooks")]
+    pub broken_snapshots: u64,
 }
 
 impl Default for Options {
@@ -59,6 +62,8 @@ impl Default for Options {
             slots: 110,
             #[cfg(feature = "test-hooks")]
             effects_first: hooks::effects_first(),
+            #[cfg(feature = "test-hooks")]
+            broken_snapshots: 0,
         }
     }
 }
