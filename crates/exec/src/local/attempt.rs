@@ -108,7 +108,7 @@ impl Attempt {
         if let Some(message) = memory_note(&plan, &house).await {
             house.report(Report::Note { attempt, message });
         }
-        let made = layout.make(plan.level);
+        let made = layout.make(plan.level, &house.spares);
         made.map_err(|error| refused(format!("cannot make its folder: {error}")))?;
         let own = Space::new(&job.space).map_err(|error| refused(error.what))?;
         let (spec, space) = (&job.spec, &*job.space);

@@ -5,6 +5,7 @@ use super::cleaner::{Cleaner, Remains};
 use super::jobs::Jobs;
 use super::layout::{self, Layout};
 use super::plan::{Ceiling, Level};
+use super::spares::Spares;
 use super::spawner::SpawnerClient;
 use crate::Values;
 use crate::images::{self, ImageTable};
@@ -82,6 +83,7 @@ pub(super) struct House {
     pub values: Arc<dyn Values>,
     pub objects: Option<ObjectDoor>,
     pub jobs: Jobs,
+    pub spares: Spares,
     /// The home of the user that runs this.
     pub home: String,
     max: Level,
@@ -169,7 +171,9 @@ impl Local {
         attempts.tasks.spawn(listener.run(events));
         let (reports, reported) = mpsc::unbounded_channel();
         let home = std::env::var("HOME").unwrap_or_else(|_| "/".to_owned());
+        let spares = Spares::new(&data_dir);
         let house = House {
+            spares: spares.clone(),
             data_dir,
             exe,
             allowed: allow_host_paths,
@@ -185,7 +189,7 @@ impl Local {
         let local = Self {
             house: Arc::new(house),
             attempts: Arc::new(Mutex::new(attempts)),
-            cleaner: Cleaner::default(),
+            cleaner: Cleaner::new(spares),
         };
         Ok((local, reported))
     }
@@ -223,17 +227,18 @@ impl Local {
     /// The end of an attempt is durable, or nobody wants it: its folders go, its logs stay. If
     /// it still runs, it is killed and nothing more is told.
     pub fn forget(&self, attempt: AttemptId) {
-        let mut processes = Vec::new();
+        let (mut processes, mut over) = (Vec::new(), false);
         let mut attempts = self.attempts();
         attempts.expected.remove(&attempt);
         if let Some(under_way) = attempts.under_way.remove(&attempt) {
+            over = under_way.task.is_finished();
             under_way.task.abort();
             processes = under_way.processes;
         }
         drop(attempts);
         self.house.jobs.forget(attempt);
         let layout = Layout::new(&self.house.data_dir, attempt);
-        self.cleaner.leave(Remains { layout, processes });
+        self.cleaner.leave(Remains { layout, processes, over });
     }
 
     /// After a restart: forgets all attempts of earlier servers but these. To be called before

@@ -1,6 +1,7 @@
-//! Removes what attempts leave behind, beside the way of those that run.
+//! Removes what attempts leave behind, or passes it on, beside the way of those that run.
 
 use super::layout::Layout;
+use super::spares::Spares;
 use crate::logs::Stream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,17 +16,24 @@ pub struct Remains {
     pub layout: Layout,
     /// The names of its processes, as far as they are known.
     pub processes: Vec<String>,
+    /// Whether none of its processes can still be alive.
+    pub over: bool,
 }
 
 /// Removes remains soon. Those that it does not come to are found by the next start.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Cleaner {
+    spares: Spares,
     waiting: Arc<Mutex<Vec<Remains>>>,
     /// Held while something is removed.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Cleaner {
+    pub fn new(spares: Spares) -> Self {
+        Self { spares, waiting: Arc::default(), turn: Arc::default() }
+    }
+
     /// Has these remains removed. To be called within a runtime.
     pub fn leave(&self, remains: Remains) {
         let mut waiting = self.waiting();
@@ -43,7 +51,10 @@ impl Cleaner {
     pub async fn finish(&self) {
         let _turn = self.turn.lock().await;
         let all = std::mem::take(&mut *self.waiting());
-        let removed = tokio::task::spawn_blocking(|| all.into_iter().for_each(remove));
+        let spares = self.spares.clone();
+        let removed = tokio::task::spawn_blocking(move || {
+            all.into_iter().for_each(|remains| remove(remains, &spares));
+        });
         // It does not panic, and has no result.
         let _ = removed.await;
     }
@@ -54,12 +65,13 @@ impl Cleaner {
 }
 
 /// What cannot be removed is in the way of nothing but the disk's size.
-fn remove(Remains { layout, processes }: Remains) {
-    let _ = layout.remove();
+fn remove(Remains { layout, processes, over }: Remains, spares: &Spares) {
+    let _ = if over { layout.leave(spares) } else { layout.remove() };
     for process in &processes {
         for stream in [Stream::Out, Stream::Err] {
             let log = layout.log(process, stream);
-            if std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
+            let is_empty = std::fs::metadata(&log).is_ok_and(|log| log.len() == 0);
+            if is_empty && !(over && spares.give_log(&log)) {
                 let _ = std::fs::remove_file(log);
             }
         }

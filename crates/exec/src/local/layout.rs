@@ -1,6 +1,7 @@
 //! The folders of an attempt, and how far it has come.
 
 use super::plan::Level;
+use super::spares::{self, Spares, TMP};
 use crate::logs::{self, Log, Stream};
 use argosy_model::AttemptId;
 use std::fmt;
@@ -54,7 +55,7 @@ impl Layout {
 
     /// The folder that all its processes see as `/tmp`.
     pub fn tmp(&self) -> PathBuf {
-        self.root.join("tmp")
+        self.root.join(TMP)
     }
 
     /// What we show in every process: scripts, and places to show our tools at.
@@ -131,9 +132,9 @@ impl Layout {
     }
 
     /// Makes the folders that an attempt of this level has, afresh.
-    pub fn make(&self, level: Level) -> io::Result<()> {
+    pub fn make(&self, level: Level, spares: &Spares) -> io::Result<()> {
         loop {
-            match make_one(&self.root) {
+            match spares::make(spares, &self.root) {
                 Ok(()) => break,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => self.remove()?,
                 // The end of the run's last attempt may have removed the run's folder meanwhile.
@@ -141,7 +142,6 @@ impl Layout {
                 Err(error) => return Err(error),
             }
         }
-        make_one(&self.tmp())?;
         match level {
             Level::None => Ok(()),
             // As everywhere: anybody writes, and removes but their own.
@@ -161,6 +161,16 @@ impl Layout {
     pub fn make_own(&self) -> io::Result<()> {
         make_folder(&self.own().join("bin"))?;
         fs::write(self.own().join("argosy"), "")
+    }
+
+    /// Passes the folders on if nothing is left in them, or removes them.
+    pub fn leave(&self, spares: &Spares) -> io::Result<()> {
+        let unmarked = fs::remove_file(self.root.join(MARKER));
+        if unmarked.is_ok() && spares.give_folder(&self.root) {
+            self.remove_parent();
+            return Ok(());
+        }
+        self.remove()
     }
 
     /// Removes everything but the logs.
@@ -188,7 +198,8 @@ impl Layout {
     /// Removes what is all that most attempts have, without looking.
     fn remove_bare(&self) -> io::Result<()> {
         fs::remove_dir(self.tmp())?;
-        fs::remove_file(self.root.join(MARKER))?;
+        // If it is there at all; if it stays, so does its folder.
+        let _ = fs::remove_file(self.root.join(MARKER));
         fs::remove_dir(&self.root)?;
         self.remove_parent();
         Ok(())
@@ -216,7 +227,7 @@ pub fn found(data_dir: &Path) -> Vec<AttemptId> {
 }
 
 /// Makes a folder for the owner alone.
-fn make_one(path: &Path) -> io::Result<()> {
+pub fn make_one(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
@@ -248,14 +259,15 @@ mod tests {
     #[test]
     fn attempts_of_one_run_come_and_go_at_once() {
         let data = tempfile::tempdir().unwrap();
+        let spares = Spares::new(data.path());
         std::thread::scope(|scope| {
             for number in 0..4 {
                 let attempt = AttemptId { run: RunId(1), step: StepKey(2), number };
-                let layout = Layout::new(data.path(), attempt);
+                let (layout, spares) = (Layout::new(data.path(), attempt), &spares);
                 scope.spawn(move || {
                     for _ in 0..100 {
-                        layout.make(Level::None).unwrap();
-                        layout.remove().unwrap();
+                        layout.make(Level::None, spares).unwrap();
+                        layout.leave(spares).unwrap();
                     }
                 });
             }
@@ -266,15 +278,16 @@ mod tests {
     #[test]
     fn an_attempt_counts_as_ordered_once_it_is_marked() {
         let data = tempfile::tempdir().unwrap();
+        let spares = Spares::new(data.path());
         let attempt = AttemptId { run: RunId(1), step: StepKey(2), number: 3 };
         let layout = Layout::new(data.path(), attempt);
         assert_eq!(layout.marker().unwrap(), None);
-        layout.make(Level::PrivateRoot).unwrap();
+        layout.make(Level::PrivateRoot, &spares).unwrap();
         assert_eq!(found(data.path()), [attempt]);
         let marker = Marker { boot: "b".into(), level: Level::PrivateTmp };
         layout.mark(&marker).unwrap();
         assert_eq!(layout.marker().unwrap(), Some(marker));
-        layout.make(Level::None).unwrap();
+        layout.make(Level::None, &spares).unwrap();
         assert_eq!(layout.marker().unwrap(), None, "it is made afresh");
         layout.remove().unwrap();
         layout.remove().unwrap();

@@ -5,6 +5,8 @@
 //!   has never run;
 //! - the spawner keeps every exit until the attempt is forgotten, so a later server repeats all
 //!   orders of an attempt and comes to the same end;
+//! - an attempt's folder and logs go to another one only when it is over, and as if they were new
+//!   (module `spares`);
 //! - what a process left is read only as far as it could itself (module `view`);
 //! - values of secrets are in processes, and in the attempt's folder as far as volumes show them.
 
@@ -20,6 +22,7 @@ mod order;
 mod plan;
 mod save;
 mod set;
+mod spares;
 mod spawner;
 mod stage;
 mod view;

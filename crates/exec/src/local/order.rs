@@ -62,13 +62,18 @@ impl Orders {
         let binds = self.binds(member, house)?;
         let isolation = self.isolation(member).map_err(|error| error.to_string())?;
         let name = &member.container.name;
+        let [out, err] = [Stream::Out, Stream::Err].map(|stream| self.layout.log(name, stream));
+        for log in [&out, &err] {
+            // The spawner makes it, if it is not there.
+            let _ = house.spares.take_log(log);
+        }
         Ok(Start {
             id: jobs::id(self.attempt, member.index),
             argv,
             env,
             cwd: self.working_dir(member)?,
-            stdout: Some(self.layout.log(name, Stream::Out)),
-            stderr: Some(self.layout.log(name, Stream::Err)),
+            stdout: Some(out),
+            stderr: Some(err),
             isolation,
             binds,
             limits: self.limits(member, house).await,
