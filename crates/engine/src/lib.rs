@@ -13,6 +13,7 @@ mod decide;
 pub mod depends;
 mod evolve;
 mod frame;
+mod garbage;
 pub mod names;
 mod patch;
 mod pending;

@@ -61,6 +61,9 @@ pub struct Run {
     pub main: Option<(RunPhase, String)>,
     /// How many events made it.
     pub events: u64,
+    /// Keys of artifacts that were deleted by themselves. It is no fact of the run: whoever reads a
+    /// finished run back says so.
+    pub collected: BTreeSet<String>,
 
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) frames: Frames,
@@ -147,6 +150,7 @@ impl Run {
             given_up: None,
             main: None,
             events: 0,
+            collected: BTreeSet::new(),
             compiled,
             frames: Frames::default(),
             timers: BTreeSet::new(),
