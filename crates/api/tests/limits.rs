@@ -120,7 +120,21 @@ fn tested(limit: Limit) -> Tested {
         "run-bytes" => {
             By("engine/tests/bounds.rs", "exactly_as_many_bytes_as_the_limit_are_let_go_on")
         }
-        "call-depth" => By("engine/tests/graphs.rs", "endless_recursion_ends_at_the_limit"),
+        "call-depth" => By(
+            "engine/tests/graphs.rs",
+            "as_many_levels_as_the_limit_are_called_and_one_more_is_not",
+        ),
+        "connections" => By(
+            "argosy/src/serve.rs",
+            "as_many_connections_as_the_limit_are_served_and_one_more_is_told",
+        ),
+        "connection-idle" => {
+            By("argosy/src/serve.rs", "a_connection_may_be_idle_up_to_the_limit_and_no_longer")
+        }
+        "connection-peer" => By(
+            "argosy/src/serve.rs",
+            "an_accepted_connection_sends_at_once_and_notices_a_client_that_vanished",
+        ),
         "infrastructure-retries" => {
             By("engine/tests/lifecycle.rs", "a_step_that_is_lost_again_and_again_is_given_up")
         }

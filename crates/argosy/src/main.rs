@@ -9,6 +9,7 @@ mod embed;
 mod failure;
 mod input;
 mod out;
+mod serve;
 mod show;
 
 use std::path::PathBuf;

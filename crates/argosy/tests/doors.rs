@@ -222,9 +222,13 @@ fn a_run_without_a_server_says_that_its_disk_is_full() {
     let place = Place::new();
     place.file("waits.yaml", WAITS);
     // Room for a database, and for no run.
+    let other = Place::new();
+    let server = other.up(None).unwrap();
+    let room = other.data().join("argosy.db-wal").metadata().unwrap().len();
+    server.stop();
     let run = place.command(&["run", "waits.yaml"]);
     let mut limited = std::process::Command::new("prlimit");
-    limited.arg("--fsize=102400:unlimited").arg(run.get_program()).args(run.get_args());
+    limited.arg(format!("--fsize={room}:unlimited")).arg(run.get_program()).args(run.get_args());
     limited.current_dir(place.root.path()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = limited.spawn().unwrap();
     let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));

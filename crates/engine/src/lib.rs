@@ -16,6 +16,7 @@ mod eager;
 mod evolve;
 mod failures;
 mod frame;
+mod garbage;
 pub mod names;
 mod patch;
 mod pending;

@@ -43,16 +43,41 @@ pub fn render(run: &Run, attempt: AttemptId) -> Result<Rendered, String> {
         Body::Process(process) | Body::ContainerSet(process) => process,
         _ => return Err("the step's template makes no process".to_owned()),
     };
-    let name = match (&template.retry, user_tries(run, attempt)) {
-        (Some(_), tries) => names::try_name(run, key, tries),
-        (None, _) => names::full_name(run, key),
-    };
+    let name = name_of(run, attempt, template);
     let view = late_view(run, attempt, template, &name);
+    deadline_s(&view, template)?;
     let renderer = Renderer { view: &view };
     let mut rendered =
         renderer.process(template, process, attempt).map_err(|error| error.to_string())?;
     renderer.lay_on(&process.patches, &mut rendered)?;
     Ok(Rendered { process: rendered, name, space })
+}
+
+/// Ms that an attempt may run by its template. A bound that makes no sense had the attempt refused
+/// when it was rendered.
+pub(crate) fn bound_ms(run: &Run, attempt: AttemptId) -> Option<i64> {
+    let template = run.template_of(attempt.step)?;
+    template.active_deadline_s.as_ref()?;
+    let name = name_of(run, attempt, template);
+    let seconds = deadline_s(&late_view(run, attempt, template, &name), template).ok()?;
+    seconds.map(|seconds| i64::from(seconds) * 1000)
+}
+
+/// Seconds that an attempt may run, where its template bounds that; at least 1 (Kubernetes refuses
+/// a pod with less).
+fn deadline_s(view: &View<'_>, template: &Template) -> Result<Option<u32>, String> {
+    let Some(text) = &template.active_deadline_s else { return Ok(None) };
+    let text = render_text(view, text).map_err(|error| error.to_string())?;
+    let seconds = text.trim().parse().ok().filter(|seconds| *seconds > 0);
+    let refuse = || format!("activeDeadlineSeconds: {text:?} is not a whole number from 1 on");
+    Ok(Some(seconds.ok_or_else(refuse)?))
+}
+
+fn name_of(run: &Run, attempt: AttemptId, template: &Template) -> String {
+    match (&template.retry, user_tries(run, attempt)) {
+        (Some(_), tries) => names::try_name(run, attempt.step, tries),
+        (None, _) => names::full_name(run, attempt.step),
+    }
 }
 
 /// What the process of an attempt needs, patches counted in. A patch that cannot be

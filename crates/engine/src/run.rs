@@ -62,6 +62,9 @@ pub struct Run {
     pub main: Option<(RunPhase, String)>,
     /// How many events made it.
     pub events: u64,
+    /// Keys of artifacts that were deleted by themselves. It is no fact of the run: whoever reads a
+    /// finished run back says so.
+    pub collected: BTreeSet<String>,
     /// The most bytes that it may hold: the limit `run-bytes`, or less where the caller says so.
     pub max_bytes: u64,
 
@@ -156,6 +159,7 @@ impl Run {
             given_up: None,
             main: None,
             events: 0,
+            collected: BTreeSet::new(),
             max_bytes: limits::RUN_BYTES.max,
             compiled,
             frames: Frames::default(),

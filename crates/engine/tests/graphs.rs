@@ -4,7 +4,7 @@
 mod common;
 
 use argosy_model::run::Plan;
-use argosy_model::{End, Exit, Phase, RunPhase};
+use argosy_model::{End, Exit, Phase, RunPhase, limits};
 use common::{World, code, graph, ok, printing, writing};
 use serde_json::{Value, json};
 
@@ -375,6 +375,35 @@ fn endless_recursion_ends_at_the_limit() {
     assert_eq!(world.run.phase, RunPhase::Failed);
     let deepest = world.run.steps.iter().filter_map(|step| step.message.as_deref());
     assert!(deepest.into_iter().any(|text| text.starts_with("Maximum recursion depth exceeded")));
+}
+
+/// Templates that call each other down to a process: so many levels with it. They take turns in
+/// what they are, and the outermost is tried again.
+fn nested(levels: usize) -> Value {
+    let template = |at: usize| {
+        let call = json!({"name": "in", "target": {"Template": at + 1}});
+        let body = match at % 2 {
+            0 => json!({"Steps": [[call]]}),
+            _ => json!({"Dag": {"tasks": [call]}}),
+        };
+        let retry = if at == 0 { json!({"limit": "1"}) } else { Value::Null };
+        json!({"name": format!("t{at}"), "body": body, "retry": retry})
+    };
+    let mut templates: Vec<Value> = (0..levels - 1).map(template).collect();
+    templates.push(json!({"name": "leaf", "body": {"Process": {}}}));
+    json!({"templates": templates})
+}
+
+#[test]
+fn as_many_levels_as_the_limit_are_called_and_one_more_is_not() {
+    let most = usize::try_from(limits::CALL_DEPTH.max).unwrap();
+    let passed = World::of(nested(most), |_, _, _| ok());
+    assert_eq!((passed.run.phase, passed.started.len()), (RunPhase::Succeeded, 1));
+    let refused = World::of(nested(most + 1), |_, _, _| ok());
+    assert_eq!((refused.run.phase, refused.started.len()), (RunPhase::Failed, 0));
+    let messages = refused.run.steps.iter().filter_map(|step| step.message.as_deref());
+    let said = messages.filter(|text| text.ends_with("the limit `call-depth` is 100")).count();
+    assert_eq!(said, 2, "in each try of the outermost");
 }
 
 #[test]

@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use argosy_engine::{Input, Supplied};
 use argosy_model::attempt::{End, Exit};
 use argosy_model::graph::{Retry, RetryPolicy};
@@ -140,6 +143,84 @@ fn deadlines_end_what_runs_and_what_waits() {
     assert_eq!(waiting.message("wf[0].late"), "Step exceeded its deadline");
     let late = waiting.run.step(waiting.key("wf[0].late")).unwrap();
     assert_eq!((late.ended_ms, late.attempts.len()), (11_000, 0));
+}
+
+#[test]
+fn a_number_or_time_from_a_tag_that_can_mean_nothing_ends_its_step_with_a_clear_error() {
+    let from_tag = "{{workflow.parameters.v}}";
+    let retry = |field: Value| {
+        let mut retry = json!({"limit": "1", "backoff": "1s"});
+        retry.as_object_mut().unwrap().extend(field.as_object().unwrap().clone());
+        json!({"retry": retry})
+    };
+    // (what the field is of, its value, the message, processes that were run)
+    let cases = [
+        (json!({"timeout": from_tag}), "-5s", "timeout: \"-5s\" is not longer than nothing", 0),
+        (json!({"timeout": from_tag}), "0", "timeout: \"0\" is not longer than nothing", 0),
+        (
+            json!({"active_deadline_s": from_tag}),
+            "0",
+            "activeDeadlineSeconds: \"0\" is not a whole number from 1 on",
+            0,
+        ),
+        (
+            json!({"active_deadline_s": from_tag}),
+            "5s",
+            "activeDeadlineSeconds: \"5s\" is not a whole number from 1 on",
+            0,
+        ),
+        (
+            retry(json!({"limit": from_tag})),
+            "-1",
+            "retryStrategy.limit: \"-1\" is not a whole number from 0 on",
+            1,
+        ),
+        (
+            retry(json!({"factor": from_tag})),
+            "-2",
+            "retryStrategy.backoff.factor: \"-2\" is not a whole number from 0 on",
+            1,
+        ),
+        (
+            retry(json!({"backoff": from_tag})),
+            "-1s",
+            "retryStrategy.backoff.duration: \"-1s\" is not a duration from 0 on",
+            1,
+        ),
+        (
+            retry(json!({"cap": from_tag})),
+            "-1s",
+            "retryStrategy.backoff.cap: \"-1s\" is not a duration from 0 on",
+            1,
+        ),
+        (
+            retry(json!({"max_duration": from_tag})),
+            "-1s",
+            "retryStrategy.backoff.maxDuration: \"-1s\" is not a duration from 0 on",
+            1,
+        ),
+    ];
+    for (more, value, message, run) in cases {
+        let mut graph = process(&more);
+        graph["arguments"] = json!({"parameters": [{"name": "v", "value": value}]});
+        let rendered = Rc::new(Cell::new(0));
+        let count = Rc::clone(&rendered);
+        let world = World::of(graph, move |_, _, _| {
+            count.set(count.get() + 1);
+            code(1)
+        });
+        assert_eq!(world.phase("wf"), Phase::Error, "{more}");
+        assert_eq!(world.message("wf"), message, "{more}");
+        assert_eq!(rendered.get(), run, "{more}");
+    }
+}
+
+#[test]
+fn a_pause_until_a_time_that_has_passed_is_none() {
+    let mut graph = one(&json!({"body": {"Suspend": {"duration": "{{workflow.parameters.v}}"}}}));
+    graph["arguments"] = json!({"parameters": [{"name": "v", "value": "-5s"}]});
+    let world = World::of(graph, |_, _, _| None);
+    assert_eq!((world.phase("wf"), world.now_ms), (Phase::Succeeded, 1_000));
 }
 
 fn two_groups() -> Value {

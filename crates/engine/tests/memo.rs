@@ -67,6 +67,16 @@ fn what_is_too_old_counts_as_not_there() {
 }
 
 #[test]
+fn an_age_that_is_none_is_said() {
+    for age in ["{{=\"-1s\"}}", "{{=\"60\"}}"] {
+        let world = run(json!({"key": "k", "cache": "c", "max_age": age}), Some((1_000, "old")));
+        assert_eq!(world.phase("wf[0].a"), Phase::Error, "{age}");
+        assert!(world.message("wf[0].a").starts_with("maxAge: "), "{age}");
+        assert!(world.started.is_empty());
+    }
+}
+
+#[test]
 fn a_key_is_letters_digits_and_hyphens() {
     let long = "k".repeat(254);
     for key in ["", "-a", "a_b", "a b", "ä", &long] {

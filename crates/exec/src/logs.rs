@@ -1,7 +1,6 @@
 //! What processes wrote: files below the data directory, kept when their attempt is forgotten.
 //!
-//! `logs/<run>/<step>.<number>.<container>.out` and `.err`; an empty one is removed when its
-//! attempt is forgotten.
+//! `logs/<run>/<step>.<number>.<container>.out` and `.err`, each made with its first byte.
 
 use argosy_model::{AttemptId, RunId, StepKey};
 use std::fs::{self, File};

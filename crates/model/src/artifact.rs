@@ -58,6 +58,19 @@ pub enum Archive {
     Zip,
 }
 
+/// How long an artifact that a run has made is kept. What several artifacts say of the same bytes
+/// comes to the longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Keep {
+    /// Until the run has ended.
+    UntilEnd,
+    /// Until the run is deleted.
+    UntilDeletion,
+    /// Until somebody deletes it.
+    #[default]
+    Always,
+}
+
 /// Bytes somewhere, and how they are packed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::artifact::{Archive, S3Location};
+use crate::artifact::{Archive, Keep, S3Location};
 use crate::process::{Container, SetMember, Volume};
 use crate::resources::Resources;
 
@@ -42,6 +42,8 @@ pub struct Graph {
     pub key_format: Text,
     /// Whether logs are kept as artifacts, too.
     pub archive_logs: bool,
+    /// How long artifacts are kept that do not say so themselves.
+    pub keep: Keep,
     /// Configuration maps that the graph's arguments look up, frozen at submit: (name, pairs).
     pub config_maps: Vec<(String, Vec<(String, String)>)>,
     /// Labels set by expressions at the start.
@@ -397,6 +399,8 @@ pub struct OutputArtifactDecl {
     pub optional: bool,
     /// The name under which the whole run sees it.
     pub global_name: Text,
+    /// How long it is kept, where that is said.
+    pub keep: Option<Keep>,
 }
 
 /// When and how often something is tried again.

@@ -19,7 +19,7 @@ pub mod record;
 pub mod resources;
 pub mod run;
 
-pub use artifact::{Archive, Artifact, Location};
+pub use artifact::{Archive, Artifact, Keep, Location};
 pub use attempt::{Attempt, AttemptPhase, End, Exit, Usage};
 pub use diagnostic::{Code, Diagnostic, Place};
 pub use effect::Effect;

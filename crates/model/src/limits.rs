@@ -83,6 +83,11 @@ limits! {
     PUT_BYTES = "put-bytes", 5 << 30, "bytes", "an S3 object, or a part of one, sent at once";
     OBJECT_BYTES = "object-bytes", 5 << 40, "bytes", "an S3 object of several parts";
     DOCUMENT_BYTES = "document-bytes", 4 << 20, "bytes", "an XML document that an S3 client sends";
+    CONNECTIONS = "connections", 512, "connections", "open connections of one address that is listened on";
+    CONNECTION_IDLE = "connection-idle", 60, "seconds",
+        "a connection without a request, or with one of which no more comes";
+    CONNECTION_PEER = "connection-peer", 120, "seconds",
+        "a connection whose other end has vanished";
     LABELS = "labels", 1_000, "labels", "labels or annotations of one object";
 }
 

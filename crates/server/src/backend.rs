@@ -24,6 +24,10 @@ pub trait Backend: Send + Sync + 'static {
     async fn holds(&self, _space: &str, _artifact: &Artifact) -> bool {
         true
     }
+    /// Deletes an artifact of a space. One that is not there any more is deleted.
+    async fn delete(&self, _space: &str, _key: &str) -> std::io::Result<()> {
+        Ok(())
+    }
     /// A run is deleted: what was kept of its attempts can go.
     fn discard(&self, _run: RunId) {}
     /// Waits until everything that was ordered so far is on its way.

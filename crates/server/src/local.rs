@@ -120,6 +120,26 @@ impl Backend for Machine {
         }
     }
 
+    async fn delete(&self, space: &str, key: &str) -> io::Result<()> {
+        let space = argosy_blob::Space::new(space).map_err(io::Error::other)?;
+        if !key.ends_with('/') {
+            let at = argosy_blob::Address::new(&space, key).map_err(io::Error::other)?;
+            return self.blobs.delete(&at).await.map(drop);
+        }
+        let mut after = String::new();
+        loop {
+            let found = self.blobs.list(&space, key, &after, 1_000).await?;
+            for object in &found.objects {
+                let at = argosy_blob::Address::new(&space, &object.key);
+                self.blobs.delete(&at.map_err(io::Error::other)?).await?;
+            }
+            match found.objects.last().filter(|_| found.more) {
+                Some(last) => after.clone_from(&last.key),
+                None => return Ok(()),
+            }
+        }
+    }
+
     fn discard(&self, run: RunId) {
         let logs = argosy_exec::logs::folder(&self.data_dir, run);
         tokio::task::spawn_blocking(move || {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argosy_engine::Run;
-use argosy_model::{Outputs, Record, RunId};
+use argosy_model::{Keep, Outputs, Record, RunId};
 use argosy_store::{
-    Assembly, Commit, ListFilter, Loaded, Object, ObjectChange, Result, RunRow, Storage,
+    Assembly, Commit, Garbage, ListFilter, Loaded, Object, ObjectChange, Result, RunRow, Storage,
 };
 use async_trait::async_trait;
 use tokio::sync::{Notify, watch};
@@ -28,6 +28,8 @@ struct Kept {
     snapshots: BTreeMap<RunId, u64>,
     parts: BTreeMap<(RunId, String), Vec<u8>>,
     archived: BTreeSet<RunId>,
+    /// Artifacts that are to be deleted, and whether they are due.
+    garbage: BTreeMap<Garbage, bool>,
     commits: u64,
     memos: BTreeMap<[String; 3], (i64, Outputs)>,
     objects: BTreeMap<[String; 3], Object>,
@@ -76,6 +78,16 @@ impl Disk {
         self.power.notified().await;
     }
 
+    /// Names of the pieces of a run that are there.
+    #[must_use]
+    pub fn pieces(&self, run: RunId) -> BTreeSet<String> {
+        let own = |kept: &mut Kept| {
+            let names = kept.parts.keys().filter(|(owner, _)| *owner == run);
+            names.map(|(_, name)| name.clone()).collect()
+        };
+        self.with(own)
+    }
+
     /// How many commits there were.
     #[must_use]
     pub fn commits(&self) -> u64 {
@@ -101,6 +113,8 @@ impl Kept {
         }
         for archived in &commit.archived {
             self.archived.insert(archived.run);
+            let garbage = archived.garbage.iter();
+            self.garbage.extend(garbage.map(|(it, keep)| (it.clone(), *keep == Keep::UntilEnd)));
             self.parts.retain(|(run, _), _| *run != archived.run);
         }
         for memo in &commit.memos {
@@ -111,7 +125,10 @@ impl Kept {
         for run in &commit.deleted {
             self.rows.remove(run);
             self.archived.remove(run);
+            let own = self.garbage.iter_mut().filter(|(garbage, _)| garbage.run == *run);
+            own.for_each(|(_, due)| *due = true);
         }
+        self.garbage.retain(|garbage, _| !commit.collected.contains(garbage));
         if let Some(cut) = commit.cut {
             self.log.retain(|(seq, _)| *seq > cut);
         }
@@ -193,6 +210,14 @@ impl Storage for Disk {
 
     async fn expiring(&self) -> Result<Vec<(i64, RunId)>> {
         Ok(Vec::new())
+    }
+
+    async fn garbage(&self, after: Option<&Garbage>, limit: u32) -> Result<Vec<Garbage>> {
+        Ok(self.with(|kept| {
+            let due = kept.garbage.iter().filter(|(_, due)| **due).map(|(garbage, _)| garbage);
+            let later = due.filter(|garbage| after.is_none_or(|after| *garbage > after));
+            later.take(limit as usize).cloned().collect()
+        }))
     }
 
     async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>> {

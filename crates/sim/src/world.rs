@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use argosy_engine::Rendered;
 use argosy_model::attempt::{End, Exit, Kill};
-use argosy_model::process::EnvValue;
-use argosy_model::{AttemptId, Resources, RunId, StepKey};
+use argosy_model::process::{EnvValue, OutputArtifact};
+use argosy_model::{Artifact, AttemptId, Location, Resources, RunId, StepKey};
 use argosy_server::{Backend, BackendReport};
 use tokio::sync::mpsc;
 
@@ -34,6 +34,10 @@ struct Inside {
     starts: BTreeMap<AttemptId, u32>,
     /// Steps of which a process ended well, and was reported.
     done: BTreeSet<(RunId, StepKey)>,
+    /// Keys of artifacts that are there.
+    kept: BTreeSet<String>,
+    /// Those of them that cannot be deleted.
+    stuck: BTreeSet<String>,
     /// What running processes must have for themselves.
     exclusive: BTreeMap<AttemptId, Exclusive>,
     /// Faults that were seen while they happened.
@@ -84,6 +88,17 @@ impl World {
         })
     }
 
+    /// Keys of the artifacts that are there.
+    #[must_use]
+    pub fn kept(&self) -> BTreeSet<String> {
+        self.with(|inside| inside.kept.clone())
+    }
+
+    /// Lets these artifacts not be deleted, and all others.
+    pub fn stick(&self, keys: BTreeSet<String>) {
+        self.with(|inside| inside.stuck = keys);
+    }
+
     /// How many processes were started.
     #[must_use]
     pub fn started(&self) -> usize {
@@ -122,7 +137,7 @@ impl World {
         })
     }
 
-    fn end(&self, attempt: AttemptId, exit: Exit) {
+    fn end(&self, attempt: AttemptId, exit: Exit, artifacts: &[OutputArtifact]) {
         self.with(|inside| {
             if !matches!(inside.processes.get(&attempt), Some(Process::Running)) {
                 return;
@@ -130,7 +145,14 @@ impl World {
             if exit == Exit::Code(0) {
                 inside.done.insert((attempt.run, attempt.step));
             }
-            let end = Box::new(End { started_ms: 1, ended_ms: 2, ..End::bare(exit) });
+            let mut end = Box::new(End { started_ms: 1, ended_ms: 2, ..End::bare(exit) });
+            for OutputArtifact { name, key, archive, .. } in artifacts {
+                let key = key.clone().unwrap_or_else(|| format!("{attempt}/{name}"));
+                inside.kept.insert(key.clone());
+                let sub_path = String::new();
+                let artifact = Artifact { at: Location::Blob { key }, archive: *archive, sub_path };
+                end.outputs.artifacts.push((name.as_str().into(), artifact));
+            }
             inside.processes.insert(attempt, Process::Ended(end.clone()));
             send(inside, BackendReport::Ended { attempt, end });
         });
@@ -166,6 +188,7 @@ fn send(inside: &Inside, report: BackendReport) {
     }
 }
 
+#[async_trait::async_trait]
 impl Backend for World {
     fn run(&self, attempt: AttemptId, rendered: Rendered) {
         let Some(takes_ms) = self.begin(attempt, exclusive(&rendered)) else { return };
@@ -173,7 +196,7 @@ impl Backend for World {
         // The process is no part of the server: it goes on when the server's tasks are gone.
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(takes_ms)).await;
-            world.end(attempt, Exit::Code(0));
+            world.end(attempt, Exit::Code(0), &rendered.process.outputs.artifacts);
         });
     }
 
@@ -181,11 +204,21 @@ impl Backend for World {
         self.with(|inside| {
             inside.processes.entry(attempt).or_insert(Process::Running);
         });
-        self.end(attempt, Exit::Killed);
+        self.end(attempt, Exit::Killed, &[]);
     }
 
     fn forget(&self, attempt: AttemptId) {
         self.with(|inside| inside.processes.remove(&attempt));
+    }
+
+    async fn delete(&self, _: &str, key: &str) -> std::io::Result<()> {
+        self.with(|inside| {
+            if inside.stuck.contains(key) {
+                return Err(std::io::Error::other("it is stuck"));
+            }
+            inside.kept.remove(key);
+            Ok(())
+        })
     }
 
     fn machines(&self) -> Vec<(String, Resources)> {

@@ -3,8 +3,9 @@
 use crate::child::{self, Parent};
 use crate::isolate::{self, User};
 use crate::message::{Isolation, Limits, Start};
+use crate::outputs::Ends;
 use crate::{notes, sys};
-use rustix::process::{PidfdFlags, getpid, pidfd_open};
+use rustix::process::{PidfdFlags, Resource, getpid, getrlimit, pidfd_open};
 use std::io;
 use std::path::Path;
 
@@ -31,8 +32,14 @@ fn repeat(count: usize, tmp: &Path) -> io::Result<()> {
     let user = User::current();
     let (_, writer) = notes::pipe()?;
     let pidfd = pidfd_open(getpid(), PidfdFlags::empty())?;
-    let parent =
-        Parent { pidfd, notes: writer, mark: String::new(), user, stack: sys::Stack::new()? };
+    let parent = Parent {
+        pidfd,
+        notes: writer,
+        mark: String::new(),
+        user,
+        stack: sys::Stack::new()?,
+        files: getrlimit(Resource::Nofile),
+    };
     let start = Start {
         id: "bare".to_owned(),
         argv: vec!["/bin/true".to_owned()],
@@ -51,7 +58,7 @@ fn repeat(count: usize, tmp: &Path) -> io::Result<()> {
         }
         match sys::fork(isolate::namespaces(user))? {
             Some(pid) => alive.push_back(pid),
-            None => child::attend(&start, &parent, None),
+            None => child::attend(&start, &parent, Ends::default(), None),
         }
     }
     alive.into_iter().try_for_each(succeeded)

@@ -3,16 +3,14 @@
 use crate::memory::Group;
 use crate::message::{Reason, Start};
 use crate::notes::{self, Blame, Fault, Note};
+use crate::outputs::Ends;
 use crate::sys::{self, Stack};
 use crate::{image::Image, isolate};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, Signal};
 use std::convert::Infallible;
-use std::fs::{File, OpenOptions};
 use std::io::{self, PipeWriter};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::exit;
 
 /// Exit code of a first process that could not start its job; the note says why.
@@ -31,23 +29,29 @@ pub struct Parent {
     pub user: isolate::User,
     /// Of children that share the spawner's memory.
     pub stack: Stack,
+    /// How many files a job may open, unless it asks for more.
+    pub files: Rlimit,
 }
 
 /// Runs the job's program in a child and returns once it runs.
-pub fn run(start: &Start, parent: &Parent, group: Option<&Group>) -> Result<i32, Fault> {
+pub fn run(
+    start: &Start,
+    parent: &Parent,
+    ends: &Ends,
+    group: Option<&Group>,
+) -> Result<i32, Fault> {
     let image = Image::of(start, &parent.mark)
         .blame(Reason::Invalid, || "cannot pass arguments or environment".into())?;
     spawn(parent, || {
         die_with(parent)?;
         group.map_or(Ok(()), Group::join)?;
-        let logs = Logs::open(start)?;
-        execute(start, &image, &logs)
+        execute(start, parent, &image, ends)
     })
 }
 
 /// Becomes the first process of the job's namespaces.
-pub fn attend(start: &Start, parent: &Parent, group: Option<&Group>) -> ! {
-    let fault = match attend_job(start, parent, group) {
+pub fn attend(start: &Start, parent: &Parent, ends: Ends, group: Option<&Group>) -> ! {
+    let fault = match attend_job(start, parent, ends, group) {
         Ok(never) => match never {},
         Err(fault) => fault,
     };
@@ -55,7 +59,7 @@ pub fn attend(start: &Start, parent: &Parent, group: Option<&Group>) -> ! {
 }
 
 /// Builds the isolation and nothing more. Ends the process.
-pub fn rehearse(start: &Start, parent: &Parent, _: Option<&Group>) -> ! {
+pub fn rehearse(start: &Start, parent: &Parent) -> ! {
     match die_with(parent).and_then(|()| isolate::enter(start, parent.user)) {
         Ok(()) => exit(0),
         Err(fault) => not_run(start, parent, fault),
@@ -85,28 +89,31 @@ fn spawn(
     Err(fault)
 }
 
-fn attend_job(start: &Start, parent: &Parent, group: Option<&Group>) -> Result<Infallible, Fault> {
+fn attend_job(
+    start: &Start,
+    parent: &Parent,
+    ends: Ends,
+    group: Option<&Group>,
+) -> Result<Infallible, Fault> {
     die_with(parent)?;
     // First of all, so that nothing of the job is outside; and its path is the host's.
     group.map_or(Ok(()), Group::join)?;
     let image = Image::of(start, &parent.mark)
         .blame(Reason::Invalid, || "cannot pass arguments or environment".into())?;
-    // Opened first: the paths are those of the host.
-    let logs = Logs::open(start)?;
     isolate::enter(start, parent.user)?;
     // Or the job, which may be the same user, could open this process's pipe and write notes.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .blame(Reason::Namespace, || "cannot seal the namespace's first process".into())?;
-    let job = spawn(parent, || execute(start, &image, &logs))?;
+    let job = spawn(parent, || execute(start, parent, &image, &ends))?;
     // An owner must not find its descriptor closed by somebody else.
-    drop(logs);
+    drop(ends);
     // Only the pipe is kept: a copy of the spawner's socket would outlive the spawner.
-    sys::close_all_but(&parent.notes);
+    sys::close_all_but(&[parent.notes.as_fd()]);
     wait(start, parent, job).blame(Reason::Process, || "cannot wait for the job".into())
 }
 
 /// Has the kernel kill this process when the spawner dies, also if it has died already.
-fn die_with(parent: &Parent) -> Result<(), Fault> {
+pub fn die_with(parent: &Parent) -> Result<(), Fault> {
     let what = || "cannot follow the spawner".to_owned();
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .blame(Reason::Process, what)?;
@@ -116,50 +123,20 @@ fn die_with(parent: &Parent) -> Result<(), Fault> {
     if dead > 0 { Err(fault()) } else { Ok(()) }
 }
 
-/// The job's output files; none is `/dev/null`.
-struct Logs {
-    stdout: Option<File>,
-    /// None also if it is the same file.
-    stderr: Option<File>,
-    shared: bool,
-}
-
-impl Logs {
-    fn open(start: &Start) -> Result<Self, Fault> {
-        let shared = start.stdout == start.stderr;
-        let open = |path: &Option<_>| path.as_ref().map(append).transpose();
-        let stdout = open(&start.stdout)?;
-        let stderr = if shared { None } else { open(&start.stderr)? };
-        Ok(Self { stdout, stderr, shared })
-    }
-
-    /// Puts them where a program expects them. Standard input is `/dev/null` in the spawner too.
-    fn redirect(&self) -> rustix::io::Result<()> {
-        use rustix::stdio::{dup2_stderr, dup2_stdout, stdin, stdout};
-        match &self.stdout {
-            Some(file) => dup2_stdout(file)?,
-            None => dup2_stdout(stdin())?,
-        }
-        match &self.stderr {
-            Some(file) => dup2_stderr(file),
-            None if self.shared => dup2_stderr(stdout()),
-            None => dup2_stderr(stdin()),
-        }
-    }
-}
-
-fn append(path: impl AsRef<Path>) -> Result<File, Fault> {
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
-    file.blame(Reason::Log, || format!("cannot open log file {}", path.as_ref().display()))
-}
-
 /// Replaces this process by the job's program, in a session of its own.
-fn execute(start: &Start, image: &Image, logs: &Logs) -> Result<Infallible, Fault> {
+fn execute(
+    start: &Start,
+    parent: &Parent,
+    image: &Image,
+    ends: &Ends,
+) -> Result<Infallible, Fault> {
     rustix::process::setsid().blame(Reason::Process, || "cannot make a session".into())?;
     limit(start)?;
+    rustix::process::setrlimit(Resource::Nofile, parent.files)
+        .blame(Reason::Limit, || "cannot limit open files".into())?;
     rustix::process::chdir(&start.cwd)
         .blame(Reason::Cwd, || format!("cannot enter {}", start.cwd.display()))?;
-    logs.redirect().blame(Reason::Log, || "cannot redirect output".into())?;
+    ends.redirect().blame(Reason::Log, || "cannot redirect output".into())?;
     sys::release_signals().blame(Reason::Process, || "cannot reset signals".into())?;
     let error = image.execute();
     let reason = match error.kind() {

@@ -4,6 +4,7 @@ use crate::child::{self, Parent};
 use crate::memory::{Group, Groups, Watch};
 use crate::message::{Exit, Isolation, Reason, Report, Start, Status};
 use crate::notes::{Blame, Fault, Note, Notes};
+use crate::outputs::{Ends, Outputs};
 use crate::strays::{self, Children, Environment};
 use crate::{isolate, sys};
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ pub struct Jobs {
     running: HashMap<i32, String>,
     parent: Parent,
     notes: Notes,
+    outputs: Outputs,
     children: Children,
     /// Where memory is limited, or why it cannot be.
     groups: Result<Groups, String>,
@@ -44,17 +46,22 @@ struct Running {
     note: Option<Note>,
     /// Of one whose memory is limited.
     group: Option<Watch>,
+    /// What it writes.
+    outputs: Vec<u64>,
+    /// How it ended, once it has. It is told when all that it wrote is in its logs.
+    ended: Option<Report>,
 }
 
 impl Jobs {
     /// No jobs.
-    pub fn new(parent: Parent, notes: Notes) -> Self {
+    pub fn new(parent: Parent, notes: Notes, outputs: Outputs) -> Self {
         Self {
             known: HashMap::new(),
             running: HashMap::new(),
             groups: Groups::open(&parent.mark),
             parent,
             notes,
+            outputs,
             children: Children::open(),
             stopping: false,
         }
@@ -63,6 +70,16 @@ impl Jobs {
     /// The pipe of notes, to poll.
     pub fn notes(&self) -> &Notes {
         &self.notes
+    }
+
+    /// The pipes of all jobs, to poll.
+    pub fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
+    /// Moves what jobs have written to their logs.
+    pub fn take_outputs(&mut self) -> io::Result<()> {
+        self.outputs.take(&self.parent)
     }
 
     /// Where memory is limited, or why it cannot be.
@@ -129,18 +146,43 @@ impl Jobs {
         let started_ms = now_ms();
         let bare = start.isolation == Isolation::None;
         let group = self.group(start)?;
-        let begun = match bare {
-            true => child::run(start, &self.parent, group.as_ref()),
-            false => self.enter(start, group.as_ref(), child::attend),
-        };
+        let begun = self.begin(start, bare, group.as_ref());
         let group = group.map(Group::into_watch);
         match begun {
-            Ok(pid) => Ok(Running { pid, bare, started_ms, killed: None, note: None, group }),
+            Ok((pid, outputs)) => Ok(Running {
+                pid,
+                bare,
+                started_ms,
+                killed: None,
+                note: None,
+                group,
+                outputs,
+                ended: None,
+            }),
             Err(fault) => {
                 self.leave(group);
                 Err(fault)
             }
         }
+    }
+
+    /// Starts the process of a job, with its outputs.
+    fn begin(
+        &mut self,
+        start: &Start,
+        bare: bool,
+        group: Option<&Group>,
+    ) -> Result<(i32, Vec<u64>), Fault> {
+        let ends = self.outputs.open(start)?;
+        let outputs = ends.outputs.clone();
+        let begun = match bare {
+            true => child::run(start, &self.parent, &ends, group),
+            false => self.attend(start, ends, group),
+        };
+        if begun.is_err() {
+            self.outputs.finish(&outputs);
+        }
+        begun.map(|pid| (pid, outputs))
     }
 
     /// The group of a job whose memory is limited.
@@ -163,23 +205,27 @@ impl Jobs {
         }
     }
 
-    /// Has `first` become the first process of the job's namespaces.
-    fn enter(
-        &self,
-        start: &Start,
-        group: Option<&Group>,
-        first: fn(&Start, &Parent, Option<&Group>) -> !,
-    ) -> Result<i32, Fault> {
+    /// Starts a job in namespaces of its own.
+    fn attend(&self, start: &Start, ends: Ends, group: Option<&Group>) -> Result<i32, Fault> {
+        match self.enter()? {
+            None => child::attend(start, &self.parent, ends, group),
+            Some(pid) => Ok(pid),
+        }
+    }
+
+    /// A new process in new namespaces. `None` in there.
+    fn enter(&self) -> Result<Option<i32>, Fault> {
         let namespaces = isolate::namespaces(self.parent.user);
-        let pid =
-            sys::fork(namespaces).blame(Reason::Namespace, || "cannot make namespaces".into())?;
-        pid.map_or_else(|| first(start, &self.parent, group), Ok)
+        sys::fork(namespaces).blame(Reason::Namespace, || "cannot make namespaces".into())
     }
 
     /// Signals a job's tree; the last report if it has ended.
     pub fn kill(&mut self, id: &str, signal: i32) -> Option<Report> {
         let job = self.known.get_mut(id)?;
         let Job::Running(running) = job else { return Some(job.report(id)) };
+        if running.ended.is_some() {
+            return None;
+        }
         let pid = running.pid;
         // A namespace's first process passes signals on.
         let sent = sys::kill(if running.bare { -pid } else { pid }, signal);
@@ -221,7 +267,10 @@ impl Jobs {
             let reaped = sys::reap(pid)?;
             self.take_notes()?;
             if let Some(id) = id {
-                self.end(id, &reaped, &mut tell);
+                self.end(&id, &reaped);
+                self.settle(id, &mut tell);
+            } else if let Some(id) = self.outputs.ended(pid, reaped.status) {
+                self.settle(id, &mut tell);
             }
         }
         if sweep {
@@ -233,12 +282,26 @@ impl Jobs {
         Ok(())
     }
 
-    fn end(&mut self, id: String, reaped: &sys::Reaped, tell: &mut impl FnMut(Report)) {
-        let Some(Job::Running(running)) = self.known.get_mut(&id) else { return };
+    fn end(&mut self, id: &str, reaped: &sys::Reaped) {
+        let Some(Job::Running(running)) = self.known.get_mut(id) else { return };
         let report = match running.note.take() {
-            Some(Note::Refused { fault, .. }) => fault.report(id.clone()),
-            note => Report::Exited { id: id.clone(), exit: running.exit(reaped, note) },
+            Some(Note::Refused { fault, .. }) => fault.report(id.to_owned()),
+            note => Report::Exited { id: id.to_owned(), exit: running.exit(reaped, note) },
         };
+        running.ended = Some(report);
+    }
+
+    /// Tells of a job that has ended, once its logs are complete.
+    fn settle(&mut self, id: String, tell: &mut impl FnMut(Report)) {
+        let Some(Job::Running(running)) = self.known.get_mut(&id) else { return };
+        if running.ended.is_none() {
+            return;
+        }
+        let Some(lost) = self.outputs.finish(&running.outputs) else { return };
+        let Some(mut report) = running.ended.take() else { return };
+        if let Report::Exited { exit, .. } = &mut report {
+            exit.lost_output = lost;
+        }
         let group = running.group.take();
         tell(report.clone());
         self.known.insert(id, Job::Ended(report));
@@ -262,8 +325,9 @@ impl Jobs {
 
     /// Builds the isolation of `start`, which is no job, in a process that then ends.
     pub fn rehearse(&mut self, start: &Start) -> io::Result<Result<(), Fault>> {
-        let pid = match self.enter(start, None, child::rehearse) {
-            Ok(pid) => pid,
+        let pid = match self.enter() {
+            Ok(None) => child::rehearse(start, &self.parent),
+            Ok(Some(pid)) => pid,
             Err(fault) => return Ok(Err(fault)),
         };
         sys::reap(pid)?;
@@ -284,6 +348,7 @@ impl Jobs {
     fn signal_strays(&self, signal: i32, condition: impl Fn(Option<&str>) -> bool) {
         for pid in self.children.pids() {
             if !self.running.contains_key(&pid)
+                && !self.outputs.is_mover(pid)
                 && condition(Environment::of(pid).value(strays::ATTEMPT))
             {
                 // Its id cannot be reused before we reap it, but it may have ended by itself.
@@ -324,6 +389,7 @@ impl Running {
             killed: self.killed,
             out_of_memory: self.group.as_ref().is_some_and(Watch::has_killed),
             unwatched: !known && self.killed.is_none(),
+            lost_output: None,
         }
     }
 }

@@ -23,6 +23,7 @@ mod launch;
 mod memory;
 mod message;
 mod notes;
+mod outputs;
 mod probe;
 mod root;
 mod serve;

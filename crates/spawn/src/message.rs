@@ -47,10 +47,11 @@ pub struct Start {
     pub env: Vec<(String, String)>,
     /// Working directory, as seen inside the isolation.
     pub cwd: PathBuf,
-    /// File that standard output is appended to (made with mode 0600); none is `/dev/null`.
+    /// File that standard output is appended to through a pipe (made with mode 0600, with the
+    /// first byte); none is `/dev/null`.
     #[serde(default)]
     pub stdout: Option<PathBuf>,
-    /// The same for standard error; the same path shares one open file.
+    /// The same for standard error; the same path shares one pipe.
     #[serde(default)]
     pub stderr: Option<PathBuf>,
     /// What the job shares with the machine.
@@ -195,6 +196,9 @@ pub struct Exit {
     /// job with it: `status` is that process's.
     #[serde(default)]
     pub unwatched: bool,
+    /// Why not all that it wrote is in its logs, if so.
+    #[serde(default)]
+    pub lost_output: Option<String>,
 }
 
 /// A wait status.

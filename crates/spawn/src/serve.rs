@@ -4,11 +4,15 @@ use crate::child::Parent;
 use crate::isolate::User;
 use crate::jobs::Jobs;
 use crate::message::{Order, PROTOCOL, Report};
+use crate::outputs::Outputs;
 use crate::sys::Stack;
 use crate::{Decoder, MAX_FRAME, encode, notes, probe, strays, sys};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, fcntl_lock};
-use rustix::process::{PidfdFlags, getpid, pidfd_open, set_child_subreaper, setsid};
+use rustix::process::{
+    PidfdFlags, Resource, Rlimit, getpid, getrlimit, pidfd_open, set_child_subreaper, setrlimit,
+    setsid,
+};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -85,6 +89,7 @@ struct Client {
 struct Ready {
     signals: bool,
     notes: bool,
+    outputs: bool,
     listener: bool,
     client: bool,
 }
@@ -96,8 +101,14 @@ impl Spawner {
         strays::kill_left_behind(&mark)?;
         let (notes, writer) = notes::pipe()?;
         let pidfd = pidfd_open(getpid(), PidfdFlags::empty())?;
-        let parent =
-            Parent { pidfd, notes: writer, mark, user: User::current(), stack: Stack::new()? };
+        let parent = Parent {
+            pidfd,
+            notes: writer,
+            mark,
+            user: User::current(),
+            stack: Stack::new()?,
+            files: raise_open_files()?,
+        };
         match fs::remove_file(SOCKET_FILE) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -110,7 +121,7 @@ impl Spawner {
             signals: sys::signal_fd(&[libc::SIGCHLD, libc::SIGTERM])?,
             listener,
             client: None,
-            jobs: Jobs::new(parent, notes),
+            jobs: Jobs::new(parent, notes, Outputs::new()?),
             data_dir,
         })
     }
@@ -123,6 +134,9 @@ impl Spawner {
             }
             if ready.notes {
                 self.jobs.take_notes()?;
+            }
+            if ready.outputs {
+                self.jobs.take_outputs()?;
             }
             if ready.signals {
                 let client = &mut self.client;
@@ -146,6 +160,7 @@ impl Spawner {
         let mut polled = vec![
             PollFd::new(&self.signals, PollFlags::IN),
             PollFd::new(self.jobs.notes(), PollFlags::IN),
+            PollFd::new(self.jobs.outputs(), PollFlags::IN),
             PollFd::new(&self.listener, PollFlags::IN),
         ];
         let mut timeout = None;
@@ -163,7 +178,13 @@ impl Spawner {
         }
         let mut found = polled.iter().map(|one| !one.revents().is_empty());
         let mut next = || found.next().unwrap_or_default();
-        Ok(Some(Ready { signals: next(), notes: next(), listener: next(), client: next() }))
+        Ok(Some(Ready {
+            signals: next(),
+            notes: next(),
+            outputs: next(),
+            listener: next(),
+            client: next(),
+        }))
     }
 
     fn accept(&mut self) -> io::Result<()> {
@@ -218,6 +239,14 @@ impl Spawner {
         }
         tell(&mut self.client, &Report::Listed);
     }
+}
+
+/// Lets the spawner open as many files as it may: it has some for each job. What jobs may open is
+/// as it was, which is returned.
+fn raise_open_files() -> io::Result<Rlimit> {
+    let before = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before })?;
+    Ok(before)
 }
 
 /// Queues a report. No report comes near the limit of a frame.

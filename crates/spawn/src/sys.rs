@@ -4,7 +4,7 @@ use crate::image::Strings;
 use std::ffi::CStr;
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// A reaped child's status and use of resources.
 pub struct Reaped {
@@ -186,12 +186,17 @@ pub fn close_on_execute() -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// Closes every descriptor but the standard ones and `kept`.
-pub fn close_all_but(kept: impl AsFd) {
-    let kept = kept.as_fd().as_raw_fd().unsigned_abs();
-    for (first, last) in [(3, kept - 1), (kept + 1, u32::MAX)] {
-        // SAFETY: only the first process of a namespace calls this, and it ends without dropping
-        // an owner of one of these descriptors.
-        unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+/// Closes every descriptor but the standard ones and those that are kept.
+pub fn close_all_but(kept: &[BorrowedFd<'_>]) {
+    let mut kept: Vec<u32> = kept.iter().map(|fd| fd.as_raw_fd().unsigned_abs()).collect();
+    kept.sort_unstable();
+    let mut first = 3;
+    for (last, next) in kept.iter().map(|fd| (fd - 1, fd + 1)).chain([(u32::MAX, u32::MAX)]) {
+        if first <= last {
+            // SAFETY: only children that live by themselves call this, and they end without
+            // dropping an owner of one of these descriptors.
+            unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        }
+        first = next;
     }
 }

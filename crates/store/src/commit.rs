@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use argosy_engine::{Head, Page, Run, Steps};
-use argosy_model::{Record, RunId, RunSpec, Step, StepKey};
+use argosy_model::{Keep, Record, RunId, RunSpec, Step, StepKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,6 +31,8 @@ pub struct Commit {
     pub objects: Vec<ObjectChange>,
     /// Outputs for later steps.
     pub memos: Vec<Memo>,
+    /// Artifacts that were due and are deleted.
+    pub collected: Vec<Garbage>,
     /// Log records up to this commit are needed by no run.
     pub cut: Option<u64>,
 }
@@ -38,8 +40,8 @@ pub struct Commit {
 impl Commit {
     /// Whether it is nothing but turns.
     pub(crate) fn is_record_alone(&self) -> bool {
-        let Commit { at_ms: _, record, rows, snapshots, archived, deleted, objects, memos, cut } =
-            self;
+        let Commit { at_ms: _, record, rows, snapshots, archived, .. } = self;
+        let Commit { deleted, objects, memos, collected, cut, .. } = self;
         !record.turns.is_empty()
             && rows.is_empty()
             && snapshots.is_empty()
@@ -47,6 +49,7 @@ impl Commit {
             && deleted.is_empty()
             && objects.is_empty()
             && memos.is_empty()
+            && collected.is_empty()
             && cut.is_none()
     }
 }
@@ -116,6 +119,19 @@ pub struct Archived {
     /// The run.
     pub run: RunId,
     pub(crate) data: Vec<u8>,
+    /// Artifacts that are to be deleted: at once, or with the run.
+    pub garbage: Vec<(Garbage, Keep)>,
+}
+
+/// An artifact that is to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Garbage {
+    /// The run that made it.
+    pub run: RunId,
+    /// Its key in the run's space.
+    pub key: String,
+    /// The space.
+    pub space: String,
 }
 
 /// What an archive record holds.
@@ -144,7 +160,11 @@ impl Archived {
     pub fn of(run: &Run) -> Result<Archived> {
         let whole =
             WholeRef { spec: &run.spec, head: run.head(), steps: &run.steps, items: &run.items };
-        Ok(Archived { run: run.id, data: encode(&whole)? })
+        let garbage = run.garbage().into_iter().map(|(key, keep)| {
+            let space = run.spec.space.clone();
+            (Garbage { run: run.id, key: key.to_owned(), space }, keep)
+        });
+        Ok(Archived { run: run.id, data: encode(&whole)?, garbage: garbage.collect() })
     }
 }
 

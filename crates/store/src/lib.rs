@@ -17,7 +17,7 @@ mod storage;
 mod write;
 
 pub use assemble::{Assembly, StoredRun};
-pub use commit::{Archived, Commit, Memo, ObjectChange, Part, Piece, Snapshot};
+pub use commit::{Archived, Commit, Garbage, Memo, ObjectChange, Part, Piece, Snapshot};
 pub use error::{Error, Result};
 pub use load::Loaded;
 pub use objects::Object;

@@ -1,9 +1,10 @@
 //! Reading runs back.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use argosy_engine::Run;
-use argosy_model::{Record, RunId};
+use argosy_model::{Keep, Record, RunId};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -72,7 +73,26 @@ impl Store {
         let Some(row) = row else { return Ok(None) };
         let whole: Whole = decode(&row.try_get::<Vec<u8>, _>("data")?, "archive record")?;
         let Whole { spec, head, steps, items } = whole;
-        Ok(Some(Run::restore(id, Arc::new(spec), head, vec![steps], items)))
+        let mut run = Run::restore(id, Arc::new(spec), head, vec![steps], items);
+        run.collected = self.collected(&run).await?;
+        Ok(Some(run))
+    }
+
+    /// Keys of a finished run's artifacts that have been deleted by themselves.
+    async fn collected(&self, run: &Run) -> Result<BTreeSet<String>> {
+        let at_end = run.garbage().into_iter().filter(|(_, keep)| *keep == Keep::UntilEnd);
+        let mut keys: BTreeSet<String> = at_end.map(|(key, _)| key.to_owned()).collect();
+        // A data directory that is only read may be older than the table.
+        if !keys.is_empty() {
+            let left = sqlx::query("SELECT object FROM garbage WHERE run = $1")
+                .bind(run.id.0.cast_signed())
+                .fetch_all(&self.readers)
+                .await?;
+            for row in &left {
+                keys.remove(row.try_get::<&str, _>("object")?);
+            }
+        }
+        Ok(keys)
     }
 
     /// Adds the run of a row with its pieces; the commit up to which they are current.

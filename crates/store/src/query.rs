@@ -1,8 +1,10 @@
 //! Lists and look-ups.
 
 use argosy_model::{Outputs, RunId};
+use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row, Sqlite};
 
+use crate::commit::Garbage;
 use crate::encode::decode;
 use crate::error::Result;
 use crate::open::Store;
@@ -81,6 +83,29 @@ impl Store {
                 Ok((row.try_get("expires_ms")?, RunId(id)))
             })
             .collect()
+    }
+
+    /// Artifacts that are to be deleted now, those that come after this one, at most `limit`.
+    ///
+    /// # Errors
+    /// Whatever the database says.
+    pub async fn garbage(&self, after: Option<&Garbage>, limit: u32) -> Result<Vec<Garbage>> {
+        let (run, key) = after.map_or((0, ""), |last| (last.run.0.cast_signed(), &*last.key));
+        let rows = sqlx::query(
+            "SELECT run, object, space FROM garbage
+             WHERE due = 1 AND (run > $1 OR (run = $1 AND object > $2))
+             ORDER BY run, object LIMIT $3",
+        )
+        .bind(run)
+        .bind(key)
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        let garbage = |row: &SqliteRow| {
+            let run = RunId(row.try_get::<i64, _>("run")?.cast_unsigned());
+            Ok(Garbage { run, key: row.try_get("object")?, space: row.try_get("space")? })
+        };
+        rows.iter().map(garbage).collect()
     }
 
     /// Outputs kept for later steps, with the time at which they were.

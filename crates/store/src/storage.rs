@@ -4,7 +4,7 @@ use argosy_engine::Run;
 use argosy_model::{Outputs, RunId};
 use async_trait::async_trait;
 
-use crate::commit::Commit;
+use crate::commit::{Commit, Garbage};
 use crate::error::Result;
 use crate::load::Loaded;
 use crate::objects::Object;
@@ -33,6 +33,8 @@ pub trait Storage: Send + Sync + 'static {
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>>;
     /// Finished runs that are deleted by themselves, with the time (Unix ms) at which they are.
     async fn expiring(&self) -> Result<Vec<(i64, RunId)>>;
+    /// Artifacts that are to be deleted now, those that come after this one, at most `limit`.
+    async fn garbage(&self, after: Option<&Garbage>, limit: u32) -> Result<Vec<Garbage>>;
     /// Outputs kept for later steps, with the time (Unix ms) at which they were.
     async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>>;
 }
@@ -69,6 +71,10 @@ impl Storage for Store {
 
     async fn expiring(&self) -> Result<Vec<(i64, RunId)>> {
         Store::expiring(self).await
+    }
+
+    async fn garbage(&self, after: Option<&Garbage>, limit: u32) -> Result<Vec<Garbage>> {
+        Store::garbage(self, after, limit).await
     }
 
     async fn memo(&self, space: &str, cache: &str, name: &str) -> Result<Option<(i64, Outputs)>> {

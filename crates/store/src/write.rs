@@ -1,10 +1,10 @@
 //! Writing. A commit is one script, from `BEGIN` to `COMMIT`: each way to the thread of the
 //! database and back costs more than a statement.
 
-use argosy_model::RunId;
+use argosy_model::{Keep, RunId};
 use sqlx::{QueryBuilder, Sqlite};
 
-use crate::commit::{Archived, Commit, Memo, ObjectChange, Snapshot};
+use crate::commit::{Archived, Commit, Garbage, Memo, ObjectChange, Snapshot};
 use crate::encode::encode;
 use crate::error::{Error, Result};
 use crate::open::{Store, Writer};
@@ -24,6 +24,7 @@ impl Store {
     pub async fn commit(&self, commit: &Commit) -> Result<u64> {
         let writer = self.writer.as_ref().ok_or(Error::Busy("opened for reading".to_owned()))?;
         let mut writer = writer.lock().await;
+        self.is_in_place()?;
         let committed = write(&mut writer, commit).await;
         if committed.is_err() {
             // A script that ended early has left its transaction open. It goes with the connection.
@@ -59,6 +60,7 @@ fn script(commit: &Commit, seq: u64) -> Result<Script> {
     for memo in &commit.memos {
         put_memo(&mut script, memo, commit.at_ms)?;
     }
+    commit.collected.iter().for_each(|garbage| forget(&mut script, garbage));
     if let Some(cut) = commit.cut {
         cut_log(&mut script, cut, seq);
     }
@@ -129,9 +131,20 @@ fn put_archived(script: &mut Script, archived: &Archived) {
     script.push(") ON CONFLICT (run) DO UPDATE SET data = excluded.data; ");
     script.push("DELETE FROM parts WHERE run = ").push_bind(run).push("; ");
     script.push("UPDATE runs SET archived = 1 WHERE id = ").push_bind(run).push("; ");
+    for garbage in archived.garbage.chunks(ROWS) {
+        script.push("INSERT INTO garbage (run, object, space, due) ");
+        script.push_values(garbage, |mut to, (garbage, keep)| {
+            to.push_bind(run).push_bind(&garbage.key).push_bind(&garbage.space);
+            to.push_bind(i64::from(*keep == Keep::UntilEnd));
+        });
+        script.push(" ON CONFLICT (run, object) DO NOTHING; ");
+    }
 }
 
+/// With a run goes what was kept for as long as the run is there.
 fn delete_run(script: &mut Script, run: RunId) {
+    script.push("UPDATE garbage SET due = 1 WHERE run = ").push_bind(run.0.cast_signed());
+    script.push("; ");
     for rows in ["archive WHERE run", "parts WHERE run", "runs WHERE id"] {
         script.push("DELETE FROM ").push(rows).push(" = ").push_bind(run.0.cast_signed());
         script.push("; ");
@@ -166,6 +179,12 @@ fn put_memo(script: &mut Script, memo: &Memo, at_ms: i64) -> Result<()> {
          DO UPDATE SET created_ms = excluded.created_ms, data = excluded.data; ",
     );
     Ok(())
+}
+
+/// What was deleted is no garbage any more.
+fn forget(script: &mut Script, garbage: &Garbage) {
+    script.push("DELETE FROM garbage WHERE run = ").push_bind(garbage.run.0.cast_signed());
+    script.push(" AND object = ").push_bind(&garbage.key).push("; ");
 }
 
 fn cut_log(script: &mut Script, cut: u64, seq: u64) {

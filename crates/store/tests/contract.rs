@@ -6,9 +6,13 @@ use std::sync::Arc;
 use argosy_engine::{Input, Run, decide, submit};
 use argosy_model::attempt::{End, Exit};
 use argosy_model::run::Plan;
-use argosy_model::{FORMAT_VERSION, Record, RunId, RunPhase, RunSpec, StepKey, Turn};
+use argosy_model::{
+    Archive, Artifact, FORMAT_VERSION, Location, Outputs, Record, RunId, RunPhase, RunSpec,
+    StepKey, Turn,
+};
 use argosy_store::{
-    Archived, Commit, Error, ListFilter, Memo, ObjectChange, Piece, RunRow, Snapshot, Store,
+    Archived, Commit, Error, Garbage, ListFilter, Memo, ObjectChange, Piece, RunRow, Snapshot,
+    Store,
 };
 use serde_json::{Value, json};
 
@@ -174,6 +178,42 @@ async fn a_finished_run_is_one_archive_record() {
 }
 
 #[tokio::test]
+async fn artifacts_become_due_with_the_archive_record_or_the_deletion() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = json!({"templates": [{"name": "main", "body": {"Process": {}}, "outputs": {
+        "artifacts": [{"name": "a", "keep": "UntilEnd"}, {"name": "b", "keep": "UntilDeletion"},
+            {"name": "c"}]}}]});
+    let plan = Plan::Graph(Box::new(serde_json::from_value(graph).unwrap()));
+    let mut made = Made::new(1, RunSpec { plan, ..spec("g") });
+    let store = open(dir.path()).await;
+    store.commit(&made.commit()).await.unwrap();
+    let kept = ["a", "b", "c"].map(|name| {
+        let at = Location::Blob { key: format!("k/{name}") };
+        (name.into(), Artifact { at, archive: Archive::Default, sub_path: String::new() })
+    });
+    let outputs = Outputs { artifacts: kept.into(), ..Outputs::default() };
+    let attempt = made.run.current_attempt(StepKey(0)).unwrap().0;
+    made.input(Input::Placed { attempt, machine: 0 });
+    let end = Box::new(End { outputs, ..End::bare(Exit::Code(0)) });
+    made.input(Input::Ended { attempt, end });
+    store.commit(&made.commit()).await.unwrap();
+    assert_eq!(store.garbage(None, 9).await.unwrap(), [], "the run is not archived yet");
+    let archived = vec![Archived::of(&made.run).unwrap()];
+    store.commit(&Commit { archived, ..Commit::default() }).await.unwrap();
+    let garbage = |key: &str| Garbage { run: RunId(1), key: key.into(), space: "default".into() };
+    assert_eq!(store.garbage(None, 9).await.unwrap(), [garbage("k/a")]);
+    let collected = async || store.run(RunId(1), 0).await.unwrap().unwrap().collected;
+    assert!(collected().await.is_empty(), "it is still there");
+    let gone = Commit { collected: vec![garbage("k/a")], ..Commit::default() };
+    store.commit(&gone).await.unwrap();
+    assert_eq!(store.garbage(None, 9).await.unwrap(), []);
+    assert_eq!(collected().await, ["k/a".to_owned()].into());
+    store.commit(&Commit { deleted: vec![RunId(1)], ..Commit::default() }).await.unwrap();
+    assert_eq!(store.garbage(None, 9).await.unwrap(), [garbage("k/b")]);
+    assert_eq!(store.garbage(Some(&garbage("k/b")), 9).await.unwrap(), []);
+}
+
+#[tokio::test]
 async fn numbers_of_commits_rise_although_the_log_is_cut() {
     let dir = tempfile::tempdir().unwrap();
     let mut made = Made::new(1, spec("a"));
@@ -196,6 +236,26 @@ async fn a_refused_commit_leaves_nothing_behind() {
     let loaded = store.load(0).await.unwrap();
     assert_eq!((loaded.runs.len(), loaded.last_run), (1, 1));
     store.commit(&Made::new(2, spec("other")).commit()).await.unwrap();
+    assert_eq!(store.load(0).await.unwrap().runs.len(), 2);
+}
+
+#[tokio::test]
+async fn nothing_is_written_into_a_database_that_is_not_there_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let store = open(&data).await;
+    store.commit(&Made::new(1, spec("a")).commit()).await.unwrap();
+    let moved = dir.path().join("moved");
+    std::fs::rename(&data, &moved).unwrap();
+    let refused = store.commit(&Made::new(2, spec("b")).commit()).await;
+    assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
+    // Another one in its place is not its own.
+    drop(open(&data).await);
+    let refused = store.commit(&Made::new(2, spec("b")).commit()).await;
+    assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
+    std::fs::remove_dir_all(&data).unwrap();
+    std::fs::rename(&moved, &data).unwrap();
+    store.commit(&Made::new(2, spec("b")).commit()).await.unwrap();
     assert_eq!(store.load(0).await.unwrap().runs.len(), 2);
 }
 

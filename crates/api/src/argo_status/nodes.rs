@@ -158,7 +158,7 @@ impl<'a> Nodes<'a> {
         if let Some(inputs) = outputs::inputs(self.run.template_of(key), step.inputs.as_deref()) {
             node.insert("inputs".into(), inputs);
         }
-        if let Some(outputs) = outputs::outputs(step.outputs.as_deref()) {
+        if let Some(outputs) = outputs::outputs(self.run, step.outputs.as_deref()) {
             node.insert("outputs".into(), outputs);
         }
         if let Some(status) = locks::of_node(self.run, key) {
@@ -328,7 +328,7 @@ impl<'a> Nodes<'a> {
             );
             node.insert("type".into(), json!("Pod"));
             node.insert("nodeFlag".into(), json!({"retried": true}));
-            put_try(&mut node, step, attempt);
+            put_try(&mut node, self.run, step, attempt);
             let members = self.add_members(key, &full, &node, Some(attempt), map);
             if !members.is_empty() {
                 node.insert("children".into(), json!(members));
@@ -346,7 +346,7 @@ impl<'a> Nodes<'a> {
 }
 
 /// Phase, times, message and outputs of one try.
-fn put_try(node: &mut Map<String, Value>, step: &Step, attempt: &Attempt) {
+fn put_try(node: &mut Map<String, Value>, run: &Run, step: &Step, attempt: &Attempt) {
     let end = attempt.end.as_deref();
     let phase = match (attempt.phase, end.map(|end| &end.exit)) {
         (AttemptPhase::Queued | AttemptPhase::Placed, _) => "Pending",
@@ -364,7 +364,7 @@ fn put_try(node: &mut Map<String, Value>, step: &Step, attempt: &Attempt) {
     let last = step.attempts.last().is_some_and(|last| std::ptr::eq(last, attempt));
     if !last || !step.phase.is_terminal() {
         let kept = end.map(|end| Outputs { exit_code: code(end), ..end.outputs.clone() });
-        match outputs::outputs(kept.as_ref()) {
+        match outputs::outputs(run, kept.as_ref()) {
             Some(outputs) => node.insert("outputs".into(), outputs),
             None => node.remove("outputs"),
         };

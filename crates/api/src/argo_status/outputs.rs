@@ -62,15 +62,21 @@ pub(super) fn inputs(template: Option<&Template>, inputs: Option<&Inputs>) -> Op
 }
 
 /// What a step left behind.
-pub(super) fn outputs(outputs: Option<&Outputs>) -> Option<Value> {
+pub(super) fn outputs(run: &Run, outputs: Option<&Outputs>) -> Option<Value> {
     let outputs = outputs?;
     let parameters = outputs
         .parameters
         .iter()
         .map(|(name, value)| json!({"name": name, "value": names::plain(value)}))
         .collect();
-    let artifacts =
-        outputs.artifacts.iter().map(|(name, artifact)| artifact_json(name, artifact)).collect();
+    let artifacts = outputs.artifacts.iter().map(|(name, artifact)| {
+        let mut object = artifact_json(name, artifact);
+        if matches!(&artifact.at, Location::Blob { key } if run.collected.contains(key)) {
+            object["deleted"] = json!(true);
+        }
+        object
+    });
+    let artifacts = artifacts.collect();
     let mut object = match lists(parameters, artifacts) {
         Some(Value::Object(map)) => map,
         _ => Map::new(),

@@ -1,9 +1,10 @@
 //! Errors on the wire: `{"code": <gRPC code>, "message": ...}` as Argo's gateway has it, with our
 //! own diagnostics beside.
 
-use argosy_model::{Code, Diagnostic};
+use argosy_model::{Code, Diagnostic, limits};
 use axum::Json;
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -62,6 +63,17 @@ impl Refusal {
         let body = json!({"code": grpc, "message": message.join("\n"), "diagnostics": self.0});
         (http, Json(body)).into_response()
     }
+}
+
+/// The answer to a connection for which there is no place. It is closed afterwards.
+#[must_use]
+pub fn no_place() -> Response {
+    let most = limits::CONNECTIONS;
+    let what = format!("the server is at the limit `{}` of {} {}", most.name, most.max, most.unit);
+    let refusal = Diagnostic::new(Code::Unreachable, what).help("close others, or try again later");
+    let mut response = Refusal::from(refusal).into_response();
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// A path that is none of ours.

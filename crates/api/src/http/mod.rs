@@ -30,7 +30,7 @@ use axum::routing::{get, post, put};
 use axum::{Extension, Router};
 
 use crate::ports::Service;
-pub use error::Refusal;
+pub use error::{Refusal, no_place};
 pub use library::pairs as stored_pairs;
 
 /// What the handlers share.

@@ -5,8 +5,6 @@ use std::process::ExitCode;
 
 use argosy_blob::s3::Keys;
 use argosy_model::{Code, Diagnostic};
-use axum::Router;
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -16,6 +14,7 @@ use crate::cli::UpArgs;
 use crate::embed::{self, Embedded};
 use crate::failure::Failure;
 use crate::out::{self, note};
+use crate::serve::serve;
 
 pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Failure> {
     super::log("info");
@@ -61,24 +60,6 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
     }
     embed::withdraw(&context.config.data);
     Ok(ExitCode::SUCCESS)
-}
-
-/// Serves until told to stop.
-async fn serve(
-    listener: TcpListener,
-    router: Router,
-    mut stopped: watch::Receiver<bool>,
-) -> std::io::Result<()> {
-    // A watch writes little and often: without this a word waits for the last one's receipt.
-    let listener = listener.tap_io(|stream| {
-        // A connection that is gone already says so when it is read.
-        let _ = stream.set_nodelay(true);
-    });
-    tokio::select! {
-        served = axum::serve(listener, router) => served,
-        // The sender lives until after the last server has stopped.
-        _ = stopped.wait_for(|stop| *stop) => Ok(()),
-    }
 }
 
 async fn bind(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use argosy_model::graph::{Memo, Template};
 use argosy_model::run::Plan;
 use argosy_model::{Effect, Event, Kind, Outputs, Phase, Recall, Role, RunSpec, StepKey, limits};
+use argosy_template::go;
 
 use super::bind::render_text;
-use super::timers::milliseconds;
 use super::turn::{Turn, Work};
 use crate::scope::View;
 
@@ -66,7 +66,7 @@ impl Turn<'_> {
         let spec = Arc::clone(&self.run.spec);
         let Some(template) = guarded(self.run, &spec, key) else { return };
         let max_age = template.memo.as_ref().and_then(|memo| memo.max_age.as_deref());
-        let max_age = max_age.map(|text| milliseconds(&self.step_view(key), text)).transpose();
+        let max_age = max_age.map(|text| age_ms(&self.step_view(key), text)).transpose();
         let max_age = match max_age {
             Ok(max_age) => max_age,
             Err(text) => return self.end(key, Phase::Error, Some(text), None),
@@ -92,6 +92,13 @@ impl Turn<'_> {
             self.effect(Effect::Remember(self.run.id, key));
         }
     }
+}
+
+/// How old outputs may be, in ms. A bare number has no unit, and is refused as upstream does.
+fn age_ms(view: &View<'_>, text: &str) -> Result<i64, String> {
+    let text = render_text(view, text).map_err(|error| error.to_string())?;
+    let nanos = go::duration::parse(text.trim()).map_err(|error| format!("maxAge: {error}"))?;
+    if nanos < 0 { Err(format!("maxAge: {text:?} is negative")) } else { Ok(nanos / 1_000_000) }
 }
 
 /// Cache and key of a step's outputs.

@@ -52,18 +52,16 @@ pub(super) fn retry_names(tries: &Tries<'_>) -> Vec<(&'static str, Value)> {
 /// Judges the end of a try.
 pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries<'_>) -> Result<Verdict, String> {
     let enough = |text: &str| Ok(Verdict::Enough(text.to_owned()));
-    let duration = |text: &Option<String>| -> Result<Option<i64>, String> {
-        let Some(text) = text else { return Ok(None) };
-        let text = render_text(&view, text).map_err(|error| error.to_string())?;
-        let nanos = go::duration::parse_or_seconds(&text).map_err(|error| error.to_string())?;
-        Ok(Some(nanos / 1_000_000))
+    let duration = |name: &str, text: &Option<String>| {
+        text.as_deref().map(|text| milliseconds(&view, name, text)).transpose()
     };
-    let stop_at = duration(&retry.max_duration)?.map(|ms| tries.first_start_ms.saturating_add(ms));
+    let stop_at = duration("maxDuration", &retry.max_duration)?
+        .map(|ms| tries.first_start_ms.saturating_add(ms));
     if stop_at.is_some_and(|at| view.now_ms > at) {
         return enough("Max duration limit exceeded");
     }
-    let wait = match duration(&retry.backoff)? {
-        Some(base) => backoff(&view, retry, base, duration(&retry.cap)?, tries.count)?,
+    let wait = match duration("duration", &retry.backoff)? {
+        Some(base) => backoff(&view, retry, base, duration("cap", &retry.cap)?, tries.count)?,
         None => 0,
     };
     let at_ms = tries.last_ms.1.saturating_add(wait);
@@ -79,7 +77,7 @@ pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries<'_>) -> Result<
         return enough(tries.message);
     }
     let limit = match &retry.limit {
-        Some(text) => whole(&render_text(&view, text).map_err(|error| error.to_string())?)?,
+        Some(text) => whole(&view, "limit", text)?,
         None => limits::RETRIES.max,
     };
     if u64::from(tries.count) > limit.min(limits::RETRIES.max) {
@@ -109,7 +107,7 @@ fn backoff(
     tries: u32,
 ) -> Result<i64, String> {
     let factor = match &retry.factor {
-        Some(text) => whole(&render_text(view, text).map_err(|error| error.to_string())?)?.max(1),
+        Some(text) => whole(view, "backoff.factor", text)?.max(1),
         None => 1,
     };
     let factor = i64::try_from(factor).unwrap_or(i64::MAX);
@@ -123,9 +121,19 @@ fn backoff(
     Ok(cap.map_or(wait, |cap| wait.min(cap)).max(0))
 }
 
-fn whole(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    text.parse().map_err(|_| format!("retryStrategy: {text:?} is not a whole number"))
+/// A whole number that is not negative.
+fn whole(view: &View<'_>, name: &str, text: &str) -> Result<u64, String> {
+    let text = render_text(view, text).map_err(|error| error.to_string())?;
+    let refuse = || format!("retryStrategy.{name}: {text:?} is not a whole number from 0 on");
+    text.trim().parse().map_err(|_| refuse())
+}
+
+/// A duration of the backoff that is not negative, in ms.
+fn milliseconds(view: &View<'_>, name: &str, text: &str) -> Result<i64, String> {
+    let text = render_text(view, text).map_err(|error| error.to_string())?;
+    let nanos = go::duration::parse_or_seconds(text.trim()).ok().filter(|nanos| *nanos >= 0);
+    let refuse = || format!("retryStrategy.backoff.{name}: {text:?} is not a duration from 0 on");
+    Ok(nanos.ok_or_else(refuse)? / 1_000_000)
 }
 
 /// Ends that are known to pass (argo-workflows `util/errors/errors.go`, the part of it that does

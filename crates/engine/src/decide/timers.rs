@@ -10,6 +10,7 @@ use argosy_template::go;
 
 use super::bind::render_text;
 use super::turn::Turn;
+use crate::render;
 use crate::scope::View;
 
 impl Turn<'_> {
@@ -67,7 +68,7 @@ impl Turn<'_> {
     /// Sets the bound on a step's whole life, waiting included.
     pub(super) fn set_timeout(&mut self, key: StepKey, template: &Template) {
         let Some(text) = &template.timeout else { return };
-        match milliseconds(&self.view(key), text) {
+        match timeout_ms(&self.view(key), text) {
             Ok(ms) => {
                 let deadline_ms = self.now_ms.saturating_add(ms).max(1);
                 self.emit(Event::DeadlineSet { step: key, deadline_ms });
@@ -79,7 +80,7 @@ impl Turn<'_> {
     /// When a step's whole life is over, where its template bounds that.
     pub(super) fn life_ends_ms(&self, key: StepKey) -> Option<i64> {
         let text = self.run.template_of(key)?.timeout.as_deref()?;
-        let ms = milliseconds(&self.view(key), text).ok()?;
+        let ms = timeout_ms(&self.view(key), text).ok()?;
         Some(self.run.at(key).created_ms.saturating_add(ms).max(1))
     }
 
@@ -94,13 +95,13 @@ impl Turn<'_> {
     /// The bound on one process, from its start on: the earlier of it and the step's own.
     pub(super) fn set_process_deadline(&mut self, key: StepKey, started_ms: i64) {
         let of_task = self.run.task_of(key).map(|task| task.timeout_ms).filter(|ms| *ms > 0);
-        let of_template = self.run.template_of(key).and_then(|t| t.active_deadline_s.clone());
-        let bound = match (of_task, of_template) {
-            (Some(ms), _) => Ok(i64::try_from(ms).unwrap_or(i64::MAX)),
-            (None, Some(text)) => milliseconds(&self.view(key), &text),
-            (None, None) => return,
+        let bound = match of_task {
+            Some(ms) => Some(i64::try_from(ms).unwrap_or(i64::MAX)),
+            None => {
+                self.run.current_attempt(key).and_then(|(id, _)| render::bound_ms(self.run, id))
+            }
         };
-        let Ok(ms) = bound else { return };
+        let Some(ms) = bound else { return };
         let at = started_ms.saturating_add(ms).max(1);
         let own = self.run.at(key).deadline_ms;
         if own == 0 || at < own {
@@ -109,9 +110,20 @@ impl Turn<'_> {
     }
 }
 
-/// A duration (or a number of seconds) in ms.
-pub(super) fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
+/// A duration (or a number of seconds) in ms. A pause that would have ended before it began is
+/// none, as upstream: it may come from a time that has passed.
+fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
     let text = render_text(view, text).map_err(|error| error.to_string())?;
     let nanos = go::duration::parse_or_seconds(text.trim()).map_err(|error| error.to_string())?;
     Ok((nanos / 1_000_000).max(0))
+}
+
+/// A bound on a step's life in ms. No step could keep one that is not longer than nothing.
+fn timeout_ms(view: &View<'_>, text: &str) -> Result<i64, String> {
+    let text = render_text(view, text).map_err(|error| error.to_string())?;
+    let nanos = go::duration::parse_or_seconds(text.trim()).map_err(|error| error.to_string())?;
+    if nanos <= 0 {
+        return Err(format!("timeout: {text:?} is not longer than nothing"));
+    }
+    Ok(nanos / 1_000_000)
 }

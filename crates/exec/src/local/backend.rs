@@ -147,8 +147,6 @@ impl Attempts {
 struct UnderWay {
     stop: watch::Sender<Option<u64>>,
     task: AbortHandle,
-    /// The names of its processes.
-    processes: Vec<String>,
 }
 
 impl Local {
@@ -207,13 +205,12 @@ impl Local {
         while attempts.tasks.try_join_next().is_some() {}
         let (stop, stopped) = watch::channel(None);
         let house = self.house.clone();
-        let processes = processes(&spec);
         let task = attempts.tasks.spawn(async move {
             let job = Job { attempt, spec, name, space };
             let end = Box::new(attempt::carry_out(house.clone(), job, stopped).await);
             house.report(Report::Ended { attempt, end });
         });
-        attempts.under_way.insert(attempt, UnderWay { stop, task, processes });
+        attempts.under_way.insert(attempt, UnderWay { stop, task });
     }
 
     /// Ends an attempt: asks its processes to, and makes them after `grace_ms`. Its end is told as
@@ -227,18 +224,17 @@ impl Local {
     /// The end of an attempt is durable, or nobody wants it: its folders go, its logs stay. If
     /// it still runs, it is killed and nothing more is told.
     pub fn forget(&self, attempt: AttemptId) {
-        let (mut processes, mut over) = (Vec::new(), false);
+        let mut over = false;
         let mut attempts = self.attempts();
         attempts.expected.remove(&attempt);
         if let Some(under_way) = attempts.under_way.remove(&attempt) {
             over = under_way.task.is_finished();
             under_way.task.abort();
-            processes = under_way.processes;
         }
         drop(attempts);
         self.house.jobs.forget(attempt);
         let layout = Layout::new(&self.house.data_dir, attempt);
-        self.cleaner.leave(Remains { layout, processes, over });
+        self.cleaner.leave(Remains { layout, over });
     }
 
     /// After a restart: forgets all attempts of earlier servers but these. To be called before
@@ -280,11 +276,4 @@ impl fmt::Debug for Local {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Local")
     }
-}
-
-/// The names of all processes of an attempt.
-fn processes(spec: &ProcessSpec) -> Vec<String> {
-    let members = spec.set.iter().map(|member| &member.container);
-    let others = spec.init.iter().chain(&spec.sidecars);
-    members.chain(others).chain([&spec.main]).map(|container| container.name.clone()).collect()
 }

@@ -2,7 +2,6 @@
 
 use super::layout::Layout;
 use super::spares::Spares;
-use crate::logs::Stream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -14,8 +13,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Remains {
     pub layout: Layout,
-    /// The names of its processes, as far as they are known.
-    pub processes: Vec<String>,
     /// Whether none of its processes can still be alive.
     pub over: bool,
 }
@@ -65,15 +62,6 @@ impl Cleaner {
 }
 
 /// What cannot be removed is in the way of nothing but the disk's size.
-fn remove(Remains { layout, processes, over }: Remains, spares: &Spares) {
+fn remove(Remains { layout, over }: Remains, spares: &Spares) {
     let _ = if over { layout.leave(spares) } else { layout.remove() };
-    for process in &processes {
-        for stream in [Stream::Out, Stream::Err] {
-            let log = layout.log(process, stream);
-            let is_empty = std::fs::metadata(&log).is_ok_and(|log| log.len() == 0);
-            if is_empty && !(over && spares.give_log(&log)) {
-                let _ = std::fs::remove_file(log);
-            }
-        }
-    }
 }

@@ -143,13 +143,14 @@ impl From<Outcome> for Ended {
         Self {
             exit: match (exit.killed, exit.status) {
                 (Some(_), _) => Exit::Killed,
+                (None, Status::Code(0)) if exit.lost_output.is_some() => Exit::OutputsLost,
                 // A program may get over the loss of a child.
                 (None, Status::Code(0)) => Exit::Code(0),
                 (None, _) if exit.out_of_memory => Exit::OutOfMemory,
                 (None, Status::Code(code)) => Exit::Code(code),
                 (None, Status::Signal(signal)) => Exit::Signal(signal),
             },
-            message: String::new(),
+            message: exit.lost_output.unwrap_or_default(),
             usage: Usage {
                 user_us: exit.utime_us,
                 system_us: exit.stime_us,
@@ -158,5 +159,35 @@ impl From<Outcome> for Ended {
             started_ms: exit.started_ms.cast_signed(),
             ended_ms: exit.ended_ms.cast_signed(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(status: Status, lost_output: Option<&str>) -> Ended {
+        let exit = argosy_spawn::Exit {
+            status,
+            started_ms: 0,
+            ended_ms: 0,
+            utime_us: 0,
+            stime_us: 0,
+            max_rss_bytes: 0,
+            killed: None,
+            out_of_memory: false,
+            unwatched: false,
+            lost_output: lost_output.map(str::to_owned),
+        };
+        Ended::from(Outcome::Exited(exit))
+    }
+
+    #[test]
+    fn a_success_whose_output_is_lost_is_none() {
+        assert_eq!(ended(Status::Code(0), None).exit, Exit::Code(0));
+        let lost = ended(Status::Code(0), Some("disk full"));
+        assert_eq!((lost.exit, &*lost.message), (Exit::OutputsLost, "disk full"));
+        let failed = ended(Status::Code(3), Some("disk full"));
+        assert_eq!((failed.exit, &*failed.message), (Exit::Code(3), "disk full"));
     }
 }

@@ -5,8 +5,8 @@
 //!   has never run;
 //! - the spawner keeps every exit until the attempt is forgotten, so a later server repeats all
 //!   orders of an attempt and comes to the same end;
-//! - an attempt's folder and logs go to another one only when it is over, and as if they were new
-//!   (module `spares`);
+//! - an attempt's folder goes to another one only when it is over, and as if it were new (module
+//!   `spares`);
 //! - what a process left is read only as far as it could itself (module `view`);
 //! - values of secrets are in processes, and in the attempt's folder as far as volumes show them.
 

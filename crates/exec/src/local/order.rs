@@ -62,18 +62,13 @@ impl Orders {
         let binds = self.binds(member, house)?;
         let isolation = self.isolation(member).map_err(|error| error.to_string())?;
         let name = &member.container.name;
-        let [out, err] = [Stream::Out, Stream::Err].map(|stream| self.layout.log(name, stream));
-        for log in [&out, &err] {
-            // The spawner makes it, if it is not there.
-            let _ = house.spares.take_log(log);
-        }
         Ok(Start {
             id: jobs::id(self.attempt, member.index),
             argv,
             env,
             cwd: self.working_dir(member)?,
-            stdout: Some(out),
-            stderr: Some(err),
+            stdout: Some(self.layout.log(name, Stream::Out)),
+            stderr: Some(self.layout.log(name, Stream::Err)),
             isolation,
             binds,
             limits: self.limits(member, house).await,
@@ -130,19 +125,14 @@ impl Orders {
 
     fn argv(&self, member: &Member, house: &House, env: &Env) -> Result<Vec<String>, String> {
         let container = &member.container;
-        let command = match &container.command[..] {
-            [] => &member.image.entrypoint,
-            command => command,
-        };
-        if command.is_empty() {
-            return Err(format!(
+        let words = member.image.argv(&container.command, &container.args).ok_or_else(|| {
+            format!(
                 "container {:?} has no command, and that of image {:?} is not known here; \
                  set `command`",
                 container.name, container.image
-            ));
-        }
-        let words = command.iter().chain(&container.args).map(|word| env.expand(word));
-        let mut argv: Vec<_> = words.collect();
+            )
+        })?;
+        let mut argv: Vec<_> = words.into_iter().map(|word| env.expand(word)).collect();
         if let Some(tool) = argv.first().and_then(|program| member.image.own_tool(program)) {
             argv[0] = tool.to_owned();
         }

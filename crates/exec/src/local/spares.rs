@@ -1,24 +1,32 @@
-//! Folders and logs that attempts have left empty, for attempts to come.
+//! Folders that attempts have left empty, for attempts to come.
 //!
-//! A file system may take a hundred times as long to make a file as to give one another name, so
+//! A file system may take a hundred times as long to make a folder as to give one another name, so
 //! attempts that leave nothing behind pass on what they were given.
 
 use super::layout::{make_folder, make_one};
-use rustix::fs::{CWD, RenameFlags, llistxattr, renameat_with};
+use rustix::fs::{
+    AtFlags, CWD, FileType, IFlags, Mode, OFlags, RenameFlags, Statx, StatxFlags, ioctl_getflags,
+    llistxattr, open, renameat_with, statx,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
-use std::fs::{self, Metadata, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many of each are kept.
+/// How many are kept.
 const LIMIT: usize = 512;
 
 /// The largest empty folder that is as good as a new one: one that once held many names stays
 /// large.
 const FOLDER_BYTES: u64 = 4096;
+
+/// Flags of ext4's own (`FS_*_FL` of `linux/fs.h`).
+const EXTENTS: u32 = 0x0008_0000;
+const INDEX: u32 = 0x0000_1000;
+const INLINE_DATA: u32 = 0x1000_0000;
 
 /// The name of the folder that a job sees as `/tmp`, in that of its attempt.
 pub const TMP: &str = "tmp";
@@ -33,7 +41,6 @@ pub struct Spares {
 #[derive(Debug, Default)]
 struct State {
     folders: Vec<PathBuf>,
-    logs: Vec<PathBuf>,
     next: u64,
 }
 
@@ -48,30 +55,14 @@ impl Spares {
 
     /// Puts a folder with an empty folder [`TMP`] in it at `root`, if there is one. What an
     /// earlier attempt could have changed is as in a new one, but for the mode of [`TMP`].
-    pub fn take_folder(&self, root: &Path) -> io::Result<bool> {
+    pub fn take(&self, root: &Path) -> io::Result<bool> {
         let Some(spare) = self.state().folders.pop() else { return Ok(false) };
-        self.put(spare, root, |state| &mut state.folders)
-    }
-
-    /// Puts an empty log at `path`, if there is one, and nothing is there.
-    pub fn take_log(&self, path: &Path) -> io::Result<bool> {
-        let Some(spare) = self.state().logs.pop() else { return Ok(false) };
-        self.put(spare, path, |state| &mut state.logs)
-    }
-
-    /// Moves a spare to where it is wanted, or keeps it.
-    fn put(
-        &self,
-        spare: PathBuf,
-        to: &Path,
-        kind: impl FnOnce(&mut State) -> &mut Vec<PathBuf>,
-    ) -> io::Result<bool> {
-        match renameat_with(CWD, &spare, CWD, to, RenameFlags::NOREPLACE) {
+        match renameat_with(CWD, &spare, CWD, root, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(true),
             // Somebody else has removed it.
             Err(_) if fs::symlink_metadata(&spare).is_err() => Ok(false),
             Err(error) => {
-                kind(&mut self.state()).push(spare);
+                self.state().folders.push(spare);
                 Err(error.into())
             }
         }
@@ -79,41 +70,28 @@ impl Spares {
 
     /// Takes the folder of an attempt that is over, and from which our own files were removed,
     /// unless something of the attempt is left in it. `false` leaves it as it is.
-    pub fn give_folder(&self, root: &Path) -> bool {
+    pub fn give(&self, root: &Path) -> bool {
         let tmp = root.join(TMP);
         let fits = self.state().folders.len() < LIMIT
-            && fs::symlink_metadata(root).is_ok_and(|it| is_like_new(&it))
-            && fs::symlink_metadata(&tmp).is_ok_and(|it| is_like_new(&it))
+            && [root, &tmp].into_iter().all(is_like_new)
             && holds(root, &[TMP])
-            && holds(&tmp, &[])
-            && has_no_attributes(&tmp);
-        fits && self.keep(root, |state| &mut state.folders)
+            && holds(&tmp, &[]);
+        fits && self.keep(root)
     }
 
-    /// Takes the log of an attempt that is over, if it is empty. `false` leaves it as it is.
-    pub fn give_log(&self, path: &Path) -> bool {
-        let is_new = |it: Metadata| {
-            it.is_file() && it.len() == 0 && it.nlink() == 1 && is_ours(&it, &[0o600])
-        };
-        let fits = self.state().logs.len() < LIMIT
-            && fs::symlink_metadata(path).is_ok_and(is_new)
-            && has_no_attributes(path);
-        fits && self.keep(path, |state| &mut state.logs)
-    }
-
-    fn keep(&self, from: &Path, kind: impl FnOnce(&mut State) -> &mut Vec<PathBuf>) -> bool {
+    fn keep(&self, root: &Path) -> bool {
         let mut state = self.state();
         let spare = self.folder.join(state.next.to_string());
         state.next += 1;
         drop(state);
-        let moved = match fs::rename(from, &spare) {
+        let moved = match fs::rename(root, &spare) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                make_folder(&self.folder).and_then(|()| fs::rename(from, &spare))
+                make_folder(&self.folder).and_then(|()| fs::rename(root, &spare))
             }
             other => other,
         };
         if moved.is_ok() {
-            kind(&mut self.state()).push(spare);
+            self.state().folders.push(spare);
         }
         moved.is_ok()
     }
@@ -126,7 +104,7 @@ impl Spares {
 
 /// Makes a folder with a folder [`TMP`] in it, from a spare one if there is one.
 pub fn make(spares: &Spares, root: &Path) -> io::Result<()> {
-    match spares.take_folder(root) {
+    match spares.take(root) {
         Ok(true) => {
             return fs::set_permissions(root.join(TMP), Permissions::from_mode(0o700));
         }
@@ -142,13 +120,30 @@ pub fn make(spares: &Spares, root: &Path) -> io::Result<()> {
     make_one(&root.join(TMP))
 }
 
-/// Whether a folder has the size, the owner and the mode of one that we have made.
-fn is_like_new(folder: &Metadata) -> bool {
-    folder.is_dir() && folder.len() <= FOLDER_BYTES && is_ours(folder, &[0o700, 0o1777])
+/// Whether a folder is as we have made it: in size, owner and mode, and with nothing attached to
+/// it or mounted on it.
+fn is_like_new(folder: &Path) -> bool {
+    let mask = StatxFlags::BASIC_STATS;
+    let looks_new = |it: Statx| {
+        FileType::from_raw_mode(it.stx_mode.into()).is_dir()
+            && it.stx_attributes.is_empty()
+            && it.stx_size <= FOLDER_BYTES
+            && it.stx_uid == geteuid().as_raw()
+            && matches!(it.stx_mode & 0o7777, 0o700 | 0o1777)
+    };
+    statx(CWD, folder, AtFlags::SYMLINK_NOFOLLOW, mask).is_ok_and(looks_new)
+        && has_usual_flags(folder)
+        && has_no_attributes(folder)
 }
 
-fn is_ours(file: &Metadata, modes: &[u32]) -> bool {
-    file.uid() == geteuid().as_raw() && modes.contains(&(file.mode() & 0o7777))
+/// Whether no flag is set as `chattr` does. Some tell how the file system stores the folder.
+fn has_usual_flags(folder: &Path) -> bool {
+    let usual = IFlags::from_bits_retain(EXTENTS | INDEX | INLINE_DATA);
+    let options = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match open(folder, options, Mode::empty()).and_then(ioctl_getflags) {
+        Ok(flags) => usual.contains(flags),
+        Err(error) => matches!(error, Errno::NOTTY | Errno::OPNOTSUPP),
+    }
 }
 
 /// Whether a folder holds these names and no others.
@@ -196,38 +191,39 @@ mod tests {
         fn is_used_again(&self, job: impl FnOnce(&Path)) -> bool {
             let root = self.path("attempts/a");
             make(&self.spares, &root).unwrap();
-            let inode = fs::metadata(&root).unwrap().ino();
+            let number = inode(&root);
             job(&root);
-            let given = self.spares.give_folder(&root);
+            let given = self.spares.give(&root);
             assert_eq!(given, !root.exists());
             let next = self.path("attempts/b");
             make(&self.spares, &next).unwrap();
-            let again = fs::metadata(&next).unwrap().ino() == inode;
+            let again = inode(&next) == number;
             assert_eq!(given, again);
-            let mode = fs::metadata(next.join(TMP)).unwrap().mode();
+            let mode = fs::metadata(next.join(TMP)).unwrap().permissions().mode();
             assert_eq!(mode & 0o7777, 0o700, "whatever it was");
             assert_eq!(fs::read_dir(next.join(TMP)).unwrap().count(), 0);
             fs::remove_dir_all(next).unwrap();
             let _ = fs::remove_dir_all(root);
             given
         }
+    }
 
-        fn is_log_used_again(&self, job: impl FnOnce(&Path)) -> bool {
-            let log = self.path("log");
-            fs::write(&log, "").unwrap();
-            fs::set_permissions(&log, Permissions::from_mode(0o600)).unwrap();
-            job(&log);
-            let given = self.spares.give_log(&log);
-            assert_eq!(given, !log.exists());
-            assert_eq!(self.spares.take_log(&self.path("next")).unwrap(), given);
-            let _ = fs::remove_file(self.path("next"));
-            let _ = fs::remove_file(log);
-            given
-        }
+    fn inode(path: &Path) -> u64 {
+        std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap())
     }
 
     fn chmod(path: impl AsRef<Path>, mode: u32) {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Sets a flag as `chattr +A` does, or removes the folder where there are none.
+    fn flag(folder: &Path) {
+        let file = fs::File::open(folder).unwrap();
+        let set = ioctl_getflags(&file)
+            .and_then(|flags| rustix::fs::ioctl_setflags(&file, flags | IFlags::NOATIME));
+        if set.is_err() {
+            fs::remove_dir(folder).unwrap();
+        }
     }
 
     /// Attaches something to a file, or removes it where the file system attaches nothing.
@@ -255,6 +251,8 @@ mod tests {
         assert!(!ground.is_used_again(|root| chmod(root.join(TMP), 0o755)));
         assert!(!ground.is_used_again(|root| chmod(root, 0o755)));
         assert!(!ground.is_used_again(|root| attach(root.join(TMP))));
+        assert!(!ground.is_used_again(|root| attach(root)));
+        assert!(!ground.is_used_again(|root| flag(&root.join(TMP))));
         assert!(!ground.is_used_again(|root| fs::remove_dir(root.join(TMP)).unwrap()));
         assert!(!ground.is_used_again(|root| {
             fs::remove_dir(root.join(TMP)).unwrap();
@@ -263,44 +261,24 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_used_again_only_if_it_is_as_it_was_made() {
-        let ground = Ground::new();
-        let other = ground.path("other");
-        assert!(ground.is_log_used_again(|_| ()));
-        assert!(!ground.is_log_used_again(|log| fs::write(log, "a").unwrap()));
-        assert!(!ground.is_log_used_again(|log| chmod(log, 0o666)));
-        assert!(!ground.is_log_used_again(|log| fs::hard_link(log, &other).unwrap()));
-        assert!(!ground.is_log_used_again(|log| attach(log)));
-        assert!(!ground.is_log_used_again(|log| {
-            fs::remove_file(log).unwrap();
-            fs::hard_link("/dev/null", log).or_else(|_| fs::create_dir(log)).unwrap();
-        }));
-    }
-
-    #[test]
     fn nothing_is_replaced_by_a_spare() {
         let ground = Ground::new();
-        let (spare, taken) = (ground.path("spare"), ground.path("taken"));
-        fs::write(&spare, "").unwrap();
-        chmod(&spare, 0o600);
-        assert!(ground.spares.give_log(&spare));
-        fs::write(&taken, "a").unwrap();
-        let error = ground.spares.take_log(&taken).unwrap_err();
+        let (spare, taken) = (ground.path("attempts/a"), ground.path("attempts/b"));
+        make(&ground.spares, &spare).unwrap();
+        assert!(ground.spares.give(&spare));
+        fs::create_dir(&taken).unwrap();
+        let error = ground.spares.take(&taken).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-        assert_eq!(fs::read(&taken).unwrap(), b"a");
-        assert!(ground.spares.take_log(&ground.path("free")).unwrap(), "it is kept");
+        assert!(ground.spares.take(&ground.path("attempts/c")).unwrap(), "it is kept");
     }
 
     #[test]
     fn spares_that_somebody_has_removed_are_not_waited_for() {
         let ground = Ground::new();
-        let (log, root) = (ground.path("log"), ground.path("attempts/a"));
-        fs::write(&log, "").unwrap();
-        chmod(&log, 0o600);
+        let root = ground.path("attempts/a");
         make(&ground.spares, &root).unwrap();
-        assert!(ground.spares.give_log(&log) && ground.spares.give_folder(&root));
+        assert!(ground.spares.give(&root));
         fs::remove_dir_all(ground.path("attempts/spare")).unwrap();
-        assert!(!ground.spares.take_log(&log).unwrap());
         make(&ground.spares, &root).unwrap();
         assert!(root.join(TMP).is_dir());
     }

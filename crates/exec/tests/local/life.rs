@@ -2,7 +2,7 @@
 
 use crate::house::{House, attempt, container, parameter, shell};
 use argosy_exec::local::{Level, Report};
-use argosy_exec::logs::{self, Stream};
+use argosy_exec::logs::{self, Log, Stream};
 use argosy_model::process::SetMember;
 use argosy_model::{Exit, ProcessSpec, RunId, limits};
 
@@ -18,6 +18,19 @@ async fn a_process_ends_with_its_code_and_its_output_is_the_result() {
     assert!(end.staged_ms <= at_ms && at_ms <= end.ended_ms && end.ended_ms <= end.saved_ms);
     assert_eq!(house.log(0, "main", Stream::Out), "one\ntwo\n");
     assert_eq!(house.log(0, "main", Stream::Err), "three\n");
+}
+
+#[tokio::test]
+async fn what_another_attempt_of_its_number_wrote_is_not_its_own() {
+    // As after the database was taken from a backup, and the folder was not.
+    let mut house = House::new().await;
+    let log = Log { attempt: attempt(0), container: "main".into(), stream: Stream::Out };
+    let path = log.path(&house.data());
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "of another one\n").unwrap();
+    house.run(0, &shell("echo own"));
+    assert_eq!(house.end().await.outputs.result.as_deref(), Some("own"));
+    assert_eq!(house.log(0, "main", Stream::Out), "own\n");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use argosy_engine::Run;
 use argosy_model::{Cause, Diagnostic, Effect, Event, Record, RunId, Turn};
-use argosy_store::{Commit, Memo, ObjectChange, Piece, RunRow, Storage};
+use argosy_store::{Commit, Garbage, Memo, ObjectChange, Piece, RunRow, Storage};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -35,6 +35,7 @@ pub(crate) struct Batch {
     pub(crate) deleted: Vec<RunId>,
     pub(crate) objects: Vec<ObjectChange>,
     pub(crate) memos: Vec<Memo>,
+    pub(crate) collected: Vec<Garbage>,
     /// Orders to the backend.
     pub(crate) effects: Vec<Effect>,
     /// Answers to those who wait.
@@ -63,6 +64,7 @@ impl Batch {
             && self.deleted.is_empty()
             && self.objects.is_empty()
             && self.memos.is_empty()
+            && self.collected.is_empty()
             && self.effects.is_empty()
             && self.replies.is_empty()
     }
@@ -129,9 +131,10 @@ impl Core {
             }
             hooks::pass(Point::BeforeCommit);
             let Encoded { commit, snapshots, broken } = gathered.encode().await;
+            let garbage = commit.archived.iter().any(|archived| !archived.garbage.is_empty());
             let seq = insist(&commit, &*store, &trouble).await;
             // The loop is gone only when the process is stopping.
-            let _ = done.send(Committed { seq, batch, snapshots, broken });
+            let _ = done.send(Committed { seq, batch, snapshots, broken, garbage });
         });
     }
 
@@ -145,6 +148,18 @@ impl Core {
         false
     }
 
+    #[cfg(feature = "test-hooks")]
+    fn breaks_snapshots(&mut self) -> bool {
+        let left = self.options.broken_snapshots;
+        self.options.broken_snapshots = left.saturating_sub(1);
+        left > 0
+    }
+
+    #[cfg(not(feature = "test-hooks"))]
+    fn breaks_snapshots(&mut self) -> bool {
+        false
+    }
+
     fn gather(&mut self, batch: &mut Batch) -> Gathered {
         let mut commit = Commit {
             at_ms: self.clock.now_ms(),
@@ -152,6 +167,7 @@ impl Core {
             deleted: batch.deleted.clone(),
             objects: std::mem::take(&mut batch.objects),
             memos: std::mem::take(&mut batch.memos),
+            collected: std::mem::take(&mut batch.collected),
             ..Commit::default()
         };
         for id in &batch.rows {
@@ -168,7 +184,8 @@ impl Core {
             }
         }
         commit.cut = self.cut_log(&mut snapshots);
-        Gathered { commit, snapshots, ended: batch.ended.clone() }
+        let broken = !snapshots.is_empty() && self.breaks_snapshots();
+        Gathered { commit, snapshots, broken, ended: batch.ended.clone() }
     }
 
     /// Now and then: snapshots of the runs that hold the log back, or a cut of the log.
@@ -199,7 +216,7 @@ impl Core {
     /// A commit is through: its effects may happen and its answers go out.
     pub(crate) fn on_committed(&mut self, done: Committed) {
         self.committing = false;
-        let Committed { seq, batch, snapshots, broken } = done;
+        let Committed { seq, batch, snapshots, broken, garbage } = done;
         hooks::pass(Point::AfterCommit);
         self.last_seq = seq;
         for id in snapshots {
@@ -228,6 +245,9 @@ impl Core {
         }
         for id in &batch.deleted {
             self.backend.discard(*id);
+        }
+        if garbage || !batch.deleted.is_empty() {
+            self.collect();
         }
         batch.replies.into_iter().for_each(|reply| (reply.0)(Ok(())));
     }

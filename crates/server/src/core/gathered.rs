@@ -13,6 +13,8 @@ const FEW: usize = 4;
 pub(super) struct Gathered {
     pub(super) commit: Commit,
     pub(super) snapshots: Vec<(RunId, Vec<Piece>)>,
+    /// Whether none of them can be encoded, as a test wants it.
+    pub(super) broken: bool,
     /// Runs that have ended: nothing writes to them any more.
     pub(super) ended: Vec<(RunId, Arc<RwLock<Run>>)>,
 }
@@ -48,10 +50,14 @@ impl Gathered {
     }
 
     fn encode_now(self) -> Encoded {
-        let Gathered { mut commit, snapshots, ended } = self;
+        let Gathered { mut commit, snapshots, broken: breaks, ended } = self;
         let (mut written, mut broken) = (Vec::new(), Vec::new());
+        let encode = |piece: &Piece| match breaks {
+            true => Err(argosy_store::Error::Damaged("by a test".to_owned())),
+            false => piece.encode(),
+        };
         for (run, pieces) in snapshots {
-            match pieces.iter().map(Piece::encode).collect() {
+            match pieces.iter().map(encode).collect() {
                 Ok(parts) => {
                     commit.snapshots.push(Snapshot { run, parts });
                     written.push(run);

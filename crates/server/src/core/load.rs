@@ -61,6 +61,7 @@ impl Core {
             fetched,
             wakes: BTreeSet::new(),
             expiries,
+            garbage: super::garbage::Collector::default(),
             lazy_since: None,
             log_from: stored.seq,
             last_seq: stored.seq,
@@ -81,6 +82,7 @@ impl Core {
             let effects = core.runs.get(&id).map(|live| live.read(|run| pending(run, now_ms)));
             core.resume(effects.unwrap_or_default());
         }
+        core.collect();
         Ok(Loaded { core, commits, found })
     }
 

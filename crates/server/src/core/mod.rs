@@ -2,6 +2,7 @@
 
 mod batch;
 mod carry;
+mod garbage;
 mod gathered;
 mod load;
 mod locks;
@@ -49,6 +50,9 @@ pub struct Options {
     /// Breaks the order of commit and effect, so that tests can see that their checks notice.
     #[cfg(feature = "test-hooks")]
     pub effects_first: bool,
+    /// Snapshots that cannot be encoded, from the first on, so that tests can see what follows.
+    #[cfg(feature = "test-hooks")]
+    pub broken_snapshots: u64,
 }
 
 impl Default for Options {
@@ -58,6 +62,8 @@ impl Default for Options {
             slots: 110,
             #[cfg(feature = "test-hooks")]
             effects_first: hooks::effects_first(),
+            #[cfg(feature = "test-hooks")]
+            broken_snapshots: 0,
         }
     }
 }
@@ -70,6 +76,8 @@ pub(crate) struct Committed {
     pub(crate) snapshots: Vec<RunId>,
     /// Runs whose snapshot could not be encoded.
     pub(crate) broken: Vec<RunId>,
+    /// Whether runs have ended in it whose artifacts are to be deleted.
+    pub(crate) garbage: bool,
 }
 
 /// What was read beside the loop.
@@ -79,6 +87,10 @@ pub(crate) enum Fetched {
     Input(RunId, Input),
     /// What a configuration map holds: space, name, document.
     Map(String, String, Option<Vec<u8>>),
+    /// Artifacts that were due are deleted.
+    Collected(garbage::Collected),
+    /// It is time to try again what could not be deleted.
+    CollectAgain,
 }
 
 /// The state of the loop.
@@ -101,6 +113,7 @@ pub(crate) struct Core {
     pub(crate) wakes: BTreeSet<(i64, RunId)>,
     /// Finished runs that are deleted by themselves, by time.
     pub(crate) expiries: BTreeSet<(i64, RunId)>,
+    pub(crate) garbage: garbage::Collector,
     pub(crate) lazy_since: Option<Instant>,
     pub(crate) log_from: u64,
     pub(crate) last_seq: u64,
@@ -173,6 +186,8 @@ impl Core {
                 self.turn(run, input, None, true);
             }
             Fetched::Map(space, name, data) => self.on_map_read(space, name, data.as_deref()),
+            Fetched::Collected(collected) => self.on_collected(collected),
+            Fetched::CollectAgain => self.collect(),
         }
     }
 

@@ -65,7 +65,10 @@ impl Core {
                 // Whoever asked may have gone away.
                 let _ = answer.send(self.scheduler.explain(attempt));
             }
-            Request::Stop { done } => self.stopping = Some(done),
+            Request::Stop { done } => {
+                self.stopping = Some(done);
+                self.collect_no_longer();
+            }
         }
     }
 
@@ -99,7 +102,7 @@ impl Core {
 
     /// Whether everything is durable and the loop was told to leave.
     pub(crate) fn is_stopped(&mut self) -> bool {
-        if self.committing || self.stopping.is_none() {
+        if self.committing || self.garbage.busy || self.stopping.is_none() {
             return false;
         }
         if let Some(done) = self.stopping.take() {

@@ -36,10 +36,13 @@ impl House {
 
     /// A server on what is there.
     pub async fn serve(&self) -> Service {
+        self.serve_with(Options { effects_first: false, ..Options::default() }).await
+    }
+
+    pub async fn serve_with(&self, options: Options) -> Service {
         let store: Arc<dyn Storage> = Arc::new(self.disk.clone());
         let world = Arc::new(self.world.clone());
         let reports = self.world.attach();
-        let options = Options { effects_first: false, ..Options::default() };
         Service::start(options, store, world, reports, Arc::clone(&self.clock)).await.unwrap()
     }
 

@@ -3,4 +3,5 @@
 mod isolation;
 mod life;
 mod memory;
+mod outputs;
 mod support;

@@ -4,7 +4,7 @@ use argosy_model::graph::{
     Argument, Arguments, ArtifactArgument, ArtifactSource, InputArtifactDecl, InputsDecl,
     OutputArtifactDecl, OutputDecl, OutputFrom, OutputsDecl,
 };
-use argosy_model::{Archive, Code, limits};
+use argosy_model::{Archive, Code, Keep, limits};
 
 use super::build::Build;
 use super::names;
@@ -119,22 +119,11 @@ impl Build<'_> {
             InputArtifactDecl {
                 argument,
                 path: node.text("path").to_owned(),
-                mode: self.mode(node),
+                mode: node.int("mode").and_then(|mode| u32::try_from(mode).ok()),
                 recurse_mode: node.flag("recurseMode"),
             }
         });
         InputsDecl { parameters, artifacts: artifacts.collect() }
-    }
-
-    fn mode(&mut self, node: &Node) -> Option<u32> {
-        let mode = node.int("mode")?;
-        let checked = u32::try_from(mode).ok().filter(|mode| *mode <= 0o7777);
-        if checked.is_none() {
-            let mark = node.get("mode").unwrap_or(node).mark;
-            self.sink.refuse(Code::BadValue, mark, "`mode` is at most 0o7777").help =
-                "write it in octal: 0644".into();
-        }
-        checked
     }
 
     /// The path of an artifact: there for processes, and only for them.
@@ -171,7 +160,7 @@ impl Build<'_> {
             name: self.name_of(node, "artifact", names::parameter),
             source: self.source(node),
             sub_path: node.text("subPath").to_owned(),
-            archive: self.archive(node),
+            archive: Self::archive(node),
             optional: node.flag("optional"),
         }
     }
@@ -199,7 +188,7 @@ impl Build<'_> {
         ArtifactSource::Key(key.to_owned())
     }
 
-    fn archive(&mut self, node: &Node) -> Archive {
+    fn archive(node: &Node) -> Archive {
         let Some(archive) = node.get("archive") else { return Archive::Default };
         if archive.get("none").is_some() {
             return Archive::None;
@@ -208,18 +197,9 @@ impl Build<'_> {
             return Archive::Zip;
         }
         let Some(tar) = archive.get("tar") else { return Archive::Default };
-        match tar.int("compressionLevel") {
-            None => Archive::Default,
-            // Go's gzip takes -1 for its default, and -2 for Huffman coding alone.
-            Some(-1) => Archive::Default,
-            Some(level @ 0..=9) => Archive::Tar(u8::try_from(level).unwrap_or_default()),
-            Some(_) => {
-                let mark = tar.get("compressionLevel").unwrap_or(tar).mark;
-                let what = "`compressionLevel` is between 0 and 9";
-                self.sink.refuse(Code::BadValue, mark, what);
-                Archive::Default
-            }
-        }
+        // Go's gzip takes -1 for its default.
+        let level = tar.int("compressionLevel").and_then(|level| u8::try_from(level).ok());
+        level.map_or(Archive::Default, Archive::Tar)
     }
 
     /// Outputs that a template gives.
@@ -239,9 +219,10 @@ impl Build<'_> {
                 name: self.name_of(node, "artifact", names::parameter),
                 path: node.text("path").to_owned(),
                 source: self.source(node),
-                archive: self.archive(node),
+                archive: Self::archive(node),
                 optional: node.flag("optional"),
                 global_name: node.text("globalName").to_owned(),
+                keep: keep(node),
             }
         });
         OutputsDecl { parameters, artifacts: artifacts.collect() }
@@ -288,5 +269,15 @@ impl Build<'_> {
             "expression" => OutputFrom::Expression(text),
             _ => OutputFrom::Supplied,
         }
+    }
+}
+
+/// How long the artifacts of a workflow, or one artifact, are kept, where that is said.
+pub(super) fn keep(node: &Node) -> Option<Keep> {
+    match node.get("artifactGC")?.text("strategy") {
+        "OnWorkflowCompletion" => Some(Keep::UntilEnd),
+        "OnWorkflowDeletion" => Some(Keep::UntilDeletion),
+        "Never" => Some(Keep::Always),
+        _ => None,
     }
 }

@@ -42,8 +42,8 @@ impl Build<'_> {
             entrypoint: entrypoint.unwrap_or_default(),
             on_exit: exit.map(Box::new),
             hooks,
-            parallelism: self.positive(&spec, "parallelism"),
-            active_deadline_s: self.positive(&spec, "activeDeadlineSeconds"),
+            parallelism: spec.count("parallelism"),
+            active_deadline_s: spec.count("activeDeadlineSeconds"),
             suspend: spec.flag("suspend"),
             retry: None,
             globals: Globals {
@@ -56,6 +56,7 @@ impl Build<'_> {
             ttl_s: ttl(&spec),
             key_format: KEY_FORMAT.to_owned(),
             archive_logs: spec.flag("archiveLogs") || self.some_template_archives_logs(),
+            keep: super::io::keep(&spec).unwrap_or_default(),
             config_maps: Vec::new(),
             labels_from: labels_from
                 .iter()
@@ -268,9 +269,7 @@ fn pair(list: &[(String, String)], key: &str) -> Option<String> {
 }
 
 fn ttl(spec: &Node) -> [Option<u64>; 3] {
-    let seconds = |node: Option<&Node>, key: &str| {
-        node.and_then(|node| node.int(key)).and_then(|seconds| u64::try_from(seconds).ok())
-    };
+    let seconds = |node: Option<&Node>, key: &str| node.and_then(|node| node.count(key));
     let strategy = spec.get("ttlStrategy");
     [
         seconds(strategy, "secondsAfterCompletion")

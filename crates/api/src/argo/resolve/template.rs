@@ -30,7 +30,7 @@ impl Build<'_> {
             retry,
             active_deadline_s: node.any("activeDeadlineSeconds"),
             timeout: node.some_text("timeout"),
-            parallelism: self.positive(node, "parallelism"),
+            parallelism: node.count("parallelism"),
             fail_fast: node.get("failFast").map(|_| node.flag("failFast")),
             memo: node.get("memoize").map(|memo| self.memo(memo)),
             locks: self.locks(node),
@@ -133,17 +133,6 @@ impl Build<'_> {
             let what = format!("`{field}` cannot be {text:?}");
             self.sink.refuse(Code::BadName, mark, what).help = why.into();
         }
-    }
-
-    /// A whole number that has to be at least 1.
-    pub(super) fn positive(&mut self, node: &Node, key: &str) -> Option<u64> {
-        let number = node.int(key)?;
-        let checked = u64::try_from(number).ok().filter(|number| *number > 0);
-        if checked.is_none() {
-            let mark = node.get(key).unwrap_or(node).mark;
-            self.sink.refuse(Code::BadValue, mark, format!("`{key}` has to be at least 1"));
-        }
-        checked
     }
 
     /// The name of something in a list, which has to be there and well-formed.

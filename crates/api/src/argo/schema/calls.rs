@@ -2,7 +2,7 @@
 
 use super::io::ARGUMENTS;
 use super::template::TEMPLATE;
-use super::{Field, Kind, Object, deprecated, ignored, works};
+use super::{Field, Kind, Object, Range, deprecated, ignored, works};
 
 const ARGUMENTS_FIELD: Field = works("arguments", Kind::One(&ARGUMENTS));
 const CONTINUE_ON: Field = works("continueOn", Kind::One(&CONTINUE_ON_OBJECT));
@@ -77,9 +77,9 @@ static TEMPLATE_REF_OBJECT: Object = Object {
 static SEQUENCE: Object = Object {
     name: "Sequence",
     fields: &[
-        works("count", Kind::Number),
-        works("end", Kind::Number),
+        works("count", Kind::Number(Range::from(0))),
+        works("end", Kind::Number(Range::new(i64::MIN, i64::MAX))),
         works("format", Kind::Text),
-        works("start", Kind::Number),
+        works("start", Kind::Number(Range::new(i64::MIN, i64::MAX))),
     ],
 };

@@ -4,7 +4,7 @@
 use argosy_model::{Code, limits, resources};
 use argosy_template::{Expr, Text, When, go};
 
-use super::{Field, Kind, Object, Treatment};
+use super::{Field, Kind, Object, Range, Span, Treatment};
 use crate::argo::sink::Sink;
 use crate::argo::yaml::{Entry, Mark, Node, Value};
 
@@ -66,9 +66,9 @@ fn check_kind(kind: Kind, node: &Node, path: &str, sink: &mut Sink) {
         Kind::Text => text(node, path, sink, tags),
         Kind::Expression => text(node, path, sink, expression),
         Kind::Condition => text(node, path, sink, condition),
-        Kind::Duration => text(node, path, sink, duration),
+        Kind::Duration(span) => duration(span, node, path, sink),
         Kind::Scalar => scalar(node, path, sink),
-        Kind::Number => number(node, path, sink),
+        Kind::Number(range) => number(range, node, path, sink),
         Kind::Texts => list(node, path, sink, |item, path, sink| text(item, path, sink, tags)),
         Kind::Scalars => list(node, path, sink, scalar),
         Kind::Items => list(node, path, sink, |item, _, sink| item_tags(item, sink)),
@@ -81,8 +81,8 @@ fn check_kind(kind: Kind, node: &Node, path: &str, sink: &mut Sink) {
             Value::Bool(_) => {}
             _ => wrong_type(node, path, "true or false", sink),
         },
-        Kind::Int => match &node.value {
-            Value::Number(number) if number.is_i64() => {}
+        Kind::Int(range) => match &node.value {
+            Value::Number(_) => number(range, node, path, sink),
             _ => wrong_type(node, path, "a whole number", sink),
         },
         Kind::Choice(words) => choice(words, node, path, sink),
@@ -155,16 +155,25 @@ fn item_tags(node: &Node, sink: &mut Sink) {
     node.entries().iter().for_each(|entry| item_tags(&entry.node, sink));
 }
 
-fn number(node: &Node, path: &str, sink: &mut Sink) {
-    match &node.value {
-        Value::Number(number) if number.is_i64() => {}
-        Value::Text(text) if text.contains("{{") => tags(text, node.mark, sink),
-        Value::Text(text) if text.trim().parse::<i64>().is_ok() => {}
-        Value::Text(text) => {
-            let what = format!("`{path}` takes a whole number, not {text:?}");
-            sink.refuse(Code::BadValue, node.mark, what);
+fn number(range: Range, node: &Node, path: &str, sink: &mut Sink) {
+    let (shown, number) = match &node.value {
+        Value::Text(text) if text.contains("{{") => return tags(text, node.mark, sink),
+        Value::Text(text) => (format!("{text:?}"), text.trim().parse().ok()),
+        Value::Number(number) if number.is_f64() => {
+            return wrong_type(node, path, "a whole number", sink);
         }
-        _ => wrong_type(node, path, "a whole number", sink),
+        Value::Number(number) => (number.to_string(), number.as_i64()),
+        _ => return wrong_type(node, path, "a whole number", sink),
+    };
+    let Range { least, most } = range;
+    if !number.is_some_and(|number: i64| (least..=most).contains(&number)) {
+        let bounds = match (least, most) {
+            (i64::MIN, _) => String::new(),
+            (_, i64::MAX) => format!(" from {least} on"),
+            _ => format!(" from {least} to {most}"),
+        };
+        let what = format!("`{path}` takes a whole number{bounds}, not {shown}");
+        sink.refuse(Code::BadValue, node.mark, what);
     }
 }
 
@@ -185,14 +194,25 @@ fn quantity(node: &Node, path: &str, sink: &mut Sink) {
     }
 }
 
-fn duration(text: &str, mark: Mark, sink: &mut Sink) {
-    if text.contains("{{") {
-        return tags(text, mark, sink);
-    }
-    if !text.is_empty() && go::duration::parse_or_seconds(text).is_err() {
-        let what = format!("{text:?} is not a duration");
-        sink.refuse(Code::BadValue, mark, what).help = "write 30s, 5m or 1h30m".into();
-    }
+/// A text that is empty says nothing, as upstream.
+fn duration(span: Span, node: &Node, path: &str, sink: &mut Sink) {
+    let read = |text: &str, mark: Mark, sink: &mut Sink| {
+        if text.is_empty() || text.contains("{{") {
+            return tags(text, mark, sink);
+        }
+        let parse = if span.bare { go::duration::parse_or_seconds } else { go::duration::parse };
+        let Ok(nanos) = parse(text) else {
+            let what = format!("{text:?} is not a duration");
+            sink.refuse(Code::BadValue, mark, what).help = "write 30s, 5m or 1h30m".into();
+            return;
+        };
+        if nanos < i64::from(span.some) {
+            let least = if span.some { "longer than nothing" } else { "at least 0s" };
+            let what = format!("`{path}` has to be {least}, and here is {text:?}");
+            sink.refuse(Code::BadValue, mark, what);
+        }
+    };
+    text(node, path, sink, read);
 }
 
 fn tags(text: &str, mark: Mark, sink: &mut Sink) {
@@ -222,5 +242,80 @@ fn condition(text: &str, mark: Mark, sink: &mut Sink) {
     }
     if let Err(error) = When::parse(text) {
         sink.refuse(Code::BadExpression, mark, error.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields;
+    use super::*;
+
+    /// Every field that holds a number or a duration: values at its bounds, and those beyond. The
+    /// bounds are upstream's (`validate.go`, the marks in `workflow_types.go`), its types' (`int32`),
+    /// Kubernetes' for `activeDeadlineSeconds`, and sense for the rest.
+    const BOUNDS: [(&str, &[&str], &[&str]); 22] = [
+        (
+            "WorkflowSpec.activeDeadlineSeconds",
+            &["1", "9223372036"],
+            &["0", "-1", "9223372037", "18446744073709551615"],
+        ),
+        ("WorkflowSpec.parallelism", &["1"], &["0", "-1"]),
+        ("WorkflowSpec.priority", &["-2147483648", "2147483647"], &["-2147483649", "2147483648"]),
+        ("WorkflowSpec.ttlSecondsAfterFinished", &["0", "2147483647"], &["-1", "2147483648"]),
+        ("TTLStrategy.secondsAfterCompletion", &["0", "2147483647"], &["-1", "2147483648"]),
+        ("TTLStrategy.secondsAfterSuccess", &["0", "2147483647"], &["-1", "2147483648"]),
+        ("TTLStrategy.secondsAfterFailure", &["0", "2147483647"], &["-1", "2147483648"]),
+        (
+            "Template.activeDeadlineSeconds",
+            &["1", "\"2147483647\"", "\"{{inputs.parameters.s}}\""],
+            &["0", "-1", "\"0\"", "\"5s\"", "2147483648"],
+        ),
+        ("Template.parallelism", &["1"], &["0", "-1"]),
+        (
+            "Template.timeout",
+            &["1ns", "1h", "\"\"", "\"{{inputs.parameters.t}}\""],
+            &["0s", "-5s", "\"0\"", "\"30\""],
+        ),
+        ("SuspendTemplate.duration", &["\"0\"", "0s", "\"20\""], &["-1ns", "\"-1\"", "soon"]),
+        ("Memoize.maxAge", &["0s", "120s"], &["-1s", "\"120\""]),
+        ("RetryStrategy.limit", &["0", "\"2147483647\""], &["-1", "\"-1\"", "2147483648"]),
+        ("Backoff.duration", &["\"0\"", "1m"], &["\"-1\"", "-1m"]),
+        ("Backoff.factor", &["0", "\"2\""], &["-1", "\"-2\"", "\"1.5\""]),
+        ("Backoff.cap", &["\"5\"", "0s"], &["-1s", "\"-5\""]),
+        ("Backoff.maxDuration", &["\"0\"", "1m"], &["-1m", "\"-1\""]),
+        ("Sequence.count", &["0", "\"3\""], &["-1", "\"-1\"", "x"]),
+        ("Sequence.start", &["-9223372036854775808"], &["9223372036854775808", "x"]),
+        ("Sequence.end", &["9223372036854775807"], &["9223372036854775808", "x"]),
+        ("Artifact.mode", &["0", "0777"], &["-1", "01000"]),
+        ("TarStrategy.compressionLevel", &["-1", "9"], &["-2", "10"]),
+    ];
+
+    fn errors(object: &Object, text: &str) -> Vec<String> {
+        let nodes = crate::argo::yaml::parse("a.yaml", text).unwrap();
+        let mut sink = Sink::new(&"a.yaml".into());
+        check(object, &nodes[0], "", &mut sink);
+        let place = |error: &argosy_model::Diagnostic| error.place.clone().unwrap().column;
+        sink.errors.iter().map(|error| format!("{} {}", error.code, place(error))).collect()
+    }
+
+    #[test]
+    fn numbers_and_durations_that_can_mean_nothing_are_refused_at_their_place() {
+        for (object, field) in fields() {
+            if !matches!(field.kind, Kind::Int(_) | Kind::Number(_) | Kind::Duration(_)) {
+                continue;
+            }
+            let name = format!("{}.{}", object.name, field.name);
+            let known = BOUNDS.iter().find(|(known, ..)| *known == name);
+            let (_, good, bad) = known.unwrap_or_else(|| panic!("{name} has no line"));
+            for value in *good {
+                let text = format!("{}: {value}\n", field.name);
+                assert_eq!(errors(object, &text), Vec::<String>::new(), "{name}: {value}");
+            }
+            let refused = format!("E0213 {}", field.name.len() + 3);
+            for value in *bad {
+                let text = format!("{}: {value}\n", field.name);
+                assert_eq!(errors(object, &text), [&*refused], "{name}: {value}");
+            }
+        }
     }
 }

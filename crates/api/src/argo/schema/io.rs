@@ -1,6 +1,6 @@
 //! Parameters and artifacts.
 
-use super::{Field, Kind, Object, ignored, refused, why, works};
+use super::{Field, Kind, Object, Range, ignored, refused, why, works};
 
 const PARAMETERS: Field = works("parameters", Kind::Many(&PARAMETER));
 const ARTIFACTS: Field = works("artifacts", Kind::Many(&ARTIFACT));
@@ -58,7 +58,7 @@ static ARTIFACT: Object = Object {
     fields: &[
         works("archive", Kind::One(&ARCHIVE)),
         ignored("archiveLogs", "logs are archived by template or workflow"),
-        ignored("artifactGC", "artifacts are not deleted by themselves"),
+        works("artifactGC", Kind::One(&ARTIFACT_GC)),
         refused("artifactory", why::SERVICE),
         refused("azure", why::SERVICE),
         ignored("deleted", why::SERVER),
@@ -69,7 +69,7 @@ static ARTIFACT: Object = Object {
         works("globalName", Kind::Text),
         refused("hdfs", why::SERVICE),
         refused("http", why::SERVICE),
-        works("mode", Kind::Int),
+        works("mode", Kind::Int(Range::new(0, 0o777))),
         works("name", Kind::Text),
         works("optional", Kind::Bool),
         refused("oss", why::SERVICE),
@@ -79,6 +79,19 @@ static ARTIFACT: Object = Object {
         works("recurseMode", Kind::Bool),
         works("s3", Kind::One(&S3)),
         works("subPath", Kind::Text),
+    ],
+};
+
+/// When an artifact is deleted; empty leaves it to the workflow.
+pub(super) const GC_STRATEGY: Kind =
+    Kind::Choice(&["", "OnWorkflowCompletion", "OnWorkflowDeletion", "Never"]);
+
+static ARTIFACT_GC: Object = Object {
+    name: "ArtifactGC",
+    fields: &[
+        ignored("podMetadata", why::NO_GC_POD),
+        ignored("serviceAccountName", why::NO_GC_POD),
+        works("strategy", GC_STRATEGY),
     ],
 };
 
@@ -108,5 +121,8 @@ static ARCHIVE: Object = Object {
     fields: &[works("none", Kind::Free), works("tar", Kind::One(&TAR)), works("zip", Kind::Free)],
 };
 
-static TAR: Object =
-    Object { name: "TarStrategy", fields: &[works("compressionLevel", Kind::Int)] };
+static TAR: Object = Object {
+    name: "TarStrategy",
+    // Go's gzip takes -1 for its default. Its -2, Huffman coding alone, is not known here.
+    fields: &[works("compressionLevel", Kind::Int(Range::new(-1, 9)))],
+};

@@ -68,15 +68,15 @@ pub enum Kind {
     /// A condition in the dialect of `when`.
     Condition,
     /// A duration, or a text with tags that becomes one.
-    Duration,
+    Duration(Span),
     /// A whole number, or a text with tags that becomes one.
-    Number,
+    Number(Range),
     /// Kubernetes quantities under names.
     Quantities,
     /// True or false.
     Bool,
     /// A whole number.
-    Int,
+    Int(Range),
     /// One of these words.
     Choice(&'static [&'static str]),
     /// An object.
@@ -91,6 +91,35 @@ pub enum Kind {
     Items,
     /// Anything; not looked into.
     Free,
+}
+
+/// Whole numbers that a field takes, both ends among them.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// The smallest.
+    pub least: i64,
+    /// The largest.
+    pub most: i64,
+}
+
+impl Range {
+    const fn new(least: i64, most: i64) -> Range {
+        Range { least, most }
+    }
+
+    /// What an `int32` of upstream holds, from `least` on.
+    const fn from(least: i64) -> Range {
+        Range { least, most: i32::MAX as i64 }
+    }
+}
+
+/// Durations that a field takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// Whether it has to be longer than nothing. None is negative.
+    pub some: bool,
+    /// Whether a bare number counts seconds.
+    pub bare: bool,
 }
 
 /// All objects, outer ones first.
@@ -143,6 +172,7 @@ mod why {
     pub(super) const CLUSTER: &str = "it steers Kubernetes, which is not there";
     pub(super) const MACHINE: &str = "processes run on the machine of the server";
     pub(super) const USER: &str = "processes run as the user of the server";
+    pub(super) const NO_GC_POD: &str = "the server deletes artifacts, without a pod";
     pub(super) const SERVER: &str = "the server sets it";
     pub(super) const SERVICE: &str = "outside services are not reached yet";
     pub(super) const VOLUME: &str = "volumes of this kind are not built yet";

@@ -1,19 +1,22 @@
 //! The spec of a workflow, and what only it holds.
 
 use super::calls::HOOK;
-use super::io::{ARGUMENTS, KEY_SELECTOR};
+use super::io::{ARGUMENTS, GC_STRATEGY, KEY_SELECTOR};
 use super::pod::VOLUME;
 use super::template::{POD_METADATA, RETRY_STRATEGY, TEMPLATE};
-use super::{Kind, Object, deprecated, ignored, refused, why, works};
+use super::{Kind, Object, Range, deprecated, ignored, refused, why, works};
+
+/// Seconds from 1 to what Go's `time.Duration` holds.
+const SECONDS: Range = Range::new(1, i64::MAX / 1_000_000_000);
 
 pub(crate) static SPEC: Object = Object {
     name: "WorkflowSpec",
     fields: &[
-        works("activeDeadlineSeconds", Kind::Int),
+        works("activeDeadlineSeconds", Kind::Int(SECONDS)),
         ignored("affinity", why::MACHINE),
         works("archiveLogs", Kind::Bool),
         works("arguments", Kind::One(&ARGUMENTS)),
-        ignored("artifactGC", "artifacts are not deleted by themselves"),
+        works("artifactGC", Kind::One(&WORKFLOW_ARTIFACT_GC)),
         ignored("artifactRepositoryRef", "the embedded store is the repository"),
         ignored("automountServiceAccountToken", why::CLUSTER),
         ignored("dnsConfig", why::MACHINE),
@@ -28,14 +31,14 @@ pub(crate) static SPEC: Object = Object {
         ignored("metrics", "metrics of the user's own are not collected yet"),
         ignored("nodeSelector", why::MACHINE),
         works("onExit", Kind::Text),
-        works("parallelism", Kind::Int),
+        works("parallelism", Kind::Int(Range::new(1, i64::MAX))),
         ignored("podDisruptionBudget", why::CLUSTER),
         ignored("podGC", "no pods are left behind"),
         works("podMetadata", Kind::One(&POD_METADATA)),
         ignored("podPriorityClassName", why::CLUSTER),
         ignored("podResources", "the containers' own requests count"),
         works("podSpecPatch", Kind::Text),
-        works("priority", Kind::Int),
+        works("priority", Kind::Int(Range::from(i32::MIN as i64))),
         refused("resourceClaims", "device claims need Kubernetes"),
         works("retryStrategy", Kind::One(&RETRY_STRATEGY)),
         ignored("schedulerName", why::CLUSTER),
@@ -53,7 +56,11 @@ pub(crate) static SPEC: Object = Object {
         works("volumes", Kind::Many(&VOLUME)),
         works("workflowMetadata", Kind::One(&WORKFLOW_METADATA)),
         works("workflowTemplateRef", Kind::One(&WORKFLOW_TEMPLATE_REF)),
-        deprecated("ttlSecondsAfterFinished", Kind::Int, "ttlStrategy.secondsAfterCompletion"),
+        deprecated(
+            "ttlSecondsAfterFinished",
+            Kind::Int(Range::from(0)),
+            "ttlStrategy.secondsAfterCompletion",
+        ),
     ],
 };
 
@@ -85,12 +92,23 @@ static MUTEX: Object = Object {
     ],
 };
 
+static WORKFLOW_ARTIFACT_GC: Object = Object {
+    name: "WorkflowLevelArtifactGC",
+    fields: &[
+        ignored("forceFinalizerRemoval", "a run can be deleted before its artifacts are"),
+        ignored("podMetadata", why::NO_GC_POD),
+        ignored("podSpecPatch", why::NO_GC_POD),
+        ignored("serviceAccountName", why::NO_GC_POD),
+        works("strategy", GC_STRATEGY),
+    ],
+};
+
 static TTL_STRATEGY: Object = Object {
     name: "TTLStrategy",
     fields: &[
-        works("secondsAfterCompletion", Kind::Int),
-        works("secondsAfterSuccess", Kind::Int),
-        works("secondsAfterFailure", Kind::Int),
+        works("secondsAfterCompletion", Kind::Int(Range::from(0))),
+        works("secondsAfterSuccess", Kind::Int(Range::from(0))),
+        works("secondsAfterFailure", Kind::Int(Range::from(0))),
     ],
 };
 

@@ -4,12 +4,15 @@ use super::calls::{DAG_TASK, STEP};
 use super::io::{INPUTS, OUTPUTS};
 use super::pod::{CONTAINER, CONTAINER_NODE, SCRIPT, VOLUME, VOLUME_MOUNT};
 use super::spec::SYNCHRONIZATION;
-use super::{Kind, Object, ignored, refused, why, works};
+use super::{Kind, Object, Range, Span, ignored, refused, why, works};
+
+/// Any time, and none.
+const PAUSE: Span = Span { some: false, bare: true };
 
 pub(crate) static TEMPLATE: Object = Object {
     name: "Template",
     fields: &[
-        works("activeDeadlineSeconds", Kind::Number),
+        works("activeDeadlineSeconds", Kind::Number(Range::from(1))),
         ignored("affinity", why::MACHINE),
         works("annotations", Kind::Pairs),
         works("archiveLocation", Kind::One(&ARCHIVE_LOCATION)),
@@ -31,7 +34,7 @@ pub(crate) static TEMPLATE: Object = Object {
         works("name", Kind::Text),
         ignored("nodeSelector", why::MACHINE),
         works("outputs", Kind::One(&OUTPUTS)),
-        works("parallelism", Kind::Int),
+        works("parallelism", Kind::Int(Range::new(1, i64::MAX))),
         refused("pendingTimeout", "only the whole time of a step is bounded, by `timeout`"),
         refused("plugin", "plugin templates are not built yet"),
         ignored("podResources", "the containers' own requests count"),
@@ -48,7 +51,7 @@ pub(crate) static TEMPLATE: Object = Object {
         works("steps", Kind::Groups(&STEP)),
         works("suspend", Kind::One(&SUSPEND)),
         works("synchronization", Kind::One(&SYNCHRONIZATION)),
-        works("timeout", Kind::Duration),
+        works("timeout", Kind::Duration(Span { some: true, bare: false })),
         ignored("tolerations", why::MACHINE),
         works("volumes", Kind::Many(&VOLUME)),
     ],
@@ -87,7 +90,7 @@ static DAG: Object = Object {
 };
 
 static SUSPEND: Object =
-    Object { name: "SuspendTemplate", fields: &[works("duration", Kind::Duration)] };
+    Object { name: "SuspendTemplate", fields: &[works("duration", Kind::Duration(PAUSE))] };
 
 static CONTAINER_SET: Object = Object {
     name: "ContainerSetTemplate",
@@ -103,7 +106,7 @@ static MEMOIZE: Object = Object {
     fields: &[
         works("cache", Kind::One(&CACHE)),
         works("key", Kind::Text),
-        works("maxAge", Kind::Duration),
+        works("maxAge", Kind::Duration(Span { some: false, bare: false })),
     ],
 };
 
@@ -125,7 +128,7 @@ pub(super) static RETRY_STRATEGY: Object = Object {
         ignored("affinity", why::MACHINE),
         works("backoff", Kind::One(&BACKOFF)),
         works("expression", Kind::Expression),
-        works("limit", Kind::Number),
+        works("limit", Kind::Number(Range::from(0))),
         works("retryPolicy", Kind::Choice(&["Always", "OnFailure", "OnError", "OnTransientError"])),
     ],
 };
@@ -133,9 +136,9 @@ pub(super) static RETRY_STRATEGY: Object = Object {
 static BACKOFF: Object = Object {
     name: "Backoff",
     fields: &[
-        works("cap", Kind::Duration),
-        works("duration", Kind::Duration),
-        works("factor", Kind::Number),
-        works("maxDuration", Kind::Duration),
+        works("cap", Kind::Duration(PAUSE)),
+        works("duration", Kind::Duration(PAUSE)),
+        works("factor", Kind::Number(Range::from(0))),
+        works("maxDuration", Kind::Duration(PAUSE)),
     ],
 };

@@ -34,7 +34,7 @@ fn field_texts<'n>(field: &Field, node: &'n Node, visit: &mut dyn FnMut(&'n Node
         return;
     }
     match field.kind {
-        Kind::Text | Kind::Scalar | Kind::Duration | Kind::Number => leaf(node, visit),
+        Kind::Text | Kind::Scalar | Kind::Duration(_) | Kind::Number(_) => leaf(node, visit),
         Kind::Expression => visit(node, Language::Expression),
         Kind::Condition => visit(node, Language::Condition),
         Kind::Texts | Kind::Scalars | Kind::Items => items(node, visit),
@@ -50,7 +50,7 @@ fn field_texts<'n>(field: &Field, node: &'n Node, visit: &mut dyn FnMut(&'n Node
         Kind::Keyed(object) => {
             node.entries().iter().for_each(|entry| texts(object, &entry.node, &[], visit));
         }
-        Kind::Quantities | Kind::Bool | Kind::Int | Kind::Choice(_) | Kind::Free => {}
+        Kind::Quantities | Kind::Bool | Kind::Int(_) | Kind::Choice(_) | Kind::Free => {}
     }
 }
 

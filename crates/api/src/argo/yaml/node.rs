@@ -161,6 +161,12 @@ impl Node {
         }
     }
 
+    /// The same, where there is one that is not negative.
+    #[must_use]
+    pub fn count(&self, key: &str) -> Option<u64> {
+        u64::try_from(self.int(key)?).ok()
+    }
+
     /// A text, number or truth value as text. Numbers read as upstream's `AnyString` and
     /// `IntOrString` print them: `1.10` is `1.1`, `1e3` is `1000`.
     #[must_use]

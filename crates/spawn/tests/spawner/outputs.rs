@@ -1,0 +1,111 @@
+//! What jobs write.
+
+use crate::support::{House, assert_ends, shell, status};
+use argosy_spawn::{Exit, Isolation, Order, Report, Start, Status};
+use std::fs;
+use std::path::PathBuf;
+
+/// More than a spawner moves before it has a process do so.
+const MUCH: u64 = 48 << 20;
+
+fn levels(house: &House) -> [(&'static str, Isolation); 3] {
+    [("none", Isolation::None), ("tmp", house.private_tmp()), ("root", house.private_root("root"))]
+}
+
+fn exit(report: Report) -> Exit {
+    let Report::Exited { exit, .. } = report else { panic!("{report:?}") };
+    exit
+}
+
+#[test]
+fn a_program_that_opens_its_outputs_again_adds_to_them() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let script = "echo 1; echo a >&2; echo 2 > /dev/stdout; echo b > /dev/stderr;
+                  echo 3 | tee /dev/stderr; echo 4";
+    for (id, isolation) in levels(&house) {
+        let [out, err] = ["out", "err"].map(|name| format!("{id}.{name}"));
+        let [stdout, stderr] = [&out, &err].map(|name| Some(house.path(name)));
+        let start = Start { isolation, stdout, stderr, ..shell(&house, id, script) };
+        assert_eq!(status(&client.run(&start)), Status::Code(0), "{id}");
+        assert_eq!(house.read(&out), "1\n2\n3\n4\n", "{id}");
+        assert_eq!(house.read(&err), "a\nb\n3\n", "{id}");
+    }
+}
+
+#[test]
+fn a_job_that_writes_nothing_has_no_log() {
+    let mut house = House::new();
+    let mut client = house.client();
+    client.run(&shell(&house, "a", "exit 0"));
+    assert!(!house.path("out").exists());
+}
+
+#[test]
+fn much_output_is_kept_whole_when_the_job_has_ended() {
+    let mut house = House::new();
+    let mut client = house.client();
+    // Two outputs at once, each with a mark at its end.
+    let script = format!("yes | head -c {MUCH}; echo end; yes | head -c {MUCH} >&2; echo END >&2");
+    for (id, isolation) in levels(&house) {
+        let [out, err] = ["out", "err"].map(|name| house.path(&format!("{id}.{name}")));
+        let (stdout, stderr) = (Some(out.clone()), Some(err.clone()));
+        let start = Start { isolation, stdout, stderr, ..shell(&house, id, &script) };
+        assert_eq!(exit(client.run(&start)).lost_output, None);
+        for (path, end) in [(out, "\nend\n"), (err, "\nEND\n")] {
+            let text = fs::read(path).unwrap();
+            assert_eq!(text.len() as u64, MUCH + end.len() as u64 - 1, "{id}");
+            assert!(text.ends_with(end.as_bytes()), "{id}");
+        }
+    }
+}
+
+#[test]
+fn who_still_has_the_outputs_of_a_job_does_not_hold_up_its_end() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let process = client.started(&shell(&house, "a", "echo 1; exec sleep 1000"));
+    // The test takes a writing end, which no kill of the job closes.
+    let ours = fs::OpenOptions::new().write(true).open(format!("/proc/{process}/fd/1")).unwrap();
+    while !house.path("out").exists() {
+        std::thread::yield_now();
+    }
+    client.send(&Order::Kill { id: "a".into(), signal: 9 });
+    assert_eq!(status(&client.next().unwrap()), Status::Signal(9));
+    assert_eq!(house.read("out"), "1\n");
+    drop(ours);
+}
+
+#[test]
+fn output_that_cannot_be_kept_is_told() {
+    let mut house = House::new();
+    let mut client = house.client();
+    for (id, script) in [("little", "echo 1".to_owned()), ("much", format!("yes | head -c {MUCH}"))]
+    {
+        let stdout = Some(PathBuf::from("/dev/full"));
+        let exit = exit(client.run(&Start { stdout, ..shell(&house, id, &script) }));
+        assert_eq!(exit.status, Status::Code(0), "{id}: it is not disturbed");
+        let lost = exit.lost_output.unwrap();
+        assert!(lost.contains("/dev/full") && lost.contains("No space left"), "{id}: {lost}");
+    }
+}
+
+#[test]
+fn a_process_that_moves_output_ends_with_the_spawner() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let stdout = Some(PathBuf::from("/dev/null"));
+    client.started(&Start { stdout, ..shell(&house, "a", "exec yes") });
+    let spawner = client.spawner;
+    // The spawner's children are the job and, soon, the mover.
+    let children = || -> Vec<u32> {
+        let text = fs::read_to_string(format!("/proc/{spawner}/task/{spawner}/children")).unwrap();
+        text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    };
+    while children().len() < 2 {
+        std::thread::yield_now();
+    }
+    let children = children();
+    house.kill_spawner();
+    children.into_iter().for_each(assert_ends);
+}
