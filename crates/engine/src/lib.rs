@@ -8,10 +8,13 @@
 //! Absent from this crate: clocks, randomness, files, sockets, threads, and any knowledge of the
 //! upstream whose client sent the run, but for the way step names are spelled ([`names`]).
 
+mod bytes;
 mod compiled;
 mod decide;
 pub mod depends;
+mod eager;
 mod evolve;
+mod failures;
 mod frame;
 mod garbage;
 pub mod names;

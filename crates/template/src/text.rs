@@ -166,6 +166,7 @@ impl Tag {
                 insert(&Value::from_json(&json).map_err(|fault| fault.at(0))?, env)
             }
             Lookup::Absent => Err(Error::Absent { name: name.to_owned() }),
+            Lookup::TooLarge { most } => Err(Error::TooLarge { name: name.to_owned(), most }),
             Lookup::Unknown => Err(Error::Unresolved { name: name.to_owned() }),
         }
     }
