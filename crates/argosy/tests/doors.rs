@@ -340,3 +340,66 @@ fn a_damaged_data_directory_is_told_from_a_full_disk() {
         assert!(!refused.err.contains("disk is not full"), "{args:?}: {}", refused.err);
     }
 }
+
+/// Names of the runs that a list shows, page after page.
+fn pages(server: &Server, query: &str) -> Vec<Vec<String>> {
+    let (mut pages, mut from) = (Vec::new(), String::new());
+    loop {
+        let head = format!("GET /api/v1/workflows/{query}&listOptions.continue={from}");
+        let (status, body) = ask(server, &head, b"");
+        assert_eq!(status, 200, "{query}: {body}");
+        let answer: Value = serde_json::from_str(&body).unwrap();
+        let items = answer["items"].as_array().unwrap().iter();
+        let names = items.map(|item| item["metadata"]["name"].as_str().unwrap().to_owned());
+        pages.push(names.collect());
+        from = answer["metadata"]["continue"].as_str().unwrap().to_owned();
+        if from.is_empty() {
+            return pages;
+        }
+    }
+}
+
+#[test]
+fn a_page_of_a_list_is_filled_with_what_was_selected() {
+    let place = Place::new();
+    place.file("waits.yaml", WAITS);
+    let server = place.up(None).unwrap();
+    for n in 0..7 {
+        let (name, labels) = (format!("r{n}"), format!("n={n},odd={}", n % 2));
+        let submitted = place.argosy(&["submit", "waits.yaml", "--name", &name, "-l", &labels]);
+        assert_eq!(submitted.code, Some(0), "{}", submitted.err);
+    }
+    let other = place.argosy(&["-n", "other", "submit", "waits.yaml", "--name", "r1"]);
+    assert_eq!(other.code, Some(0), "{}", other.err);
+    let labels = "default?listOptions.labelSelector=";
+    let fields = "listOptions.fieldSelector=metadata.";
+    for (query, expected) in [
+        (format!("{labels}odd%3D1&listOptions.limit=2"), &[&["r5", "r3"][..], &["r1"]][..]),
+        (format!("{labels}n%20in%20(0,1)&listOptions.limit=3"), &[&["r1", "r0"]]),
+        (format!("{labels}n%3C2&listOptions.limit=10000"), &[&["r1", "r0"]]),
+        (format!("{labels}n%3E4,odd%3D0&listOptions.limit=10"), &[&["r6"]]),
+        (format!("default?{fields}name=r3&listOptions.limit=1"), &[&["r3"], &[]]),
+        (
+            format!("default?{fields}name!=r5&listOptions.limit=3"),
+            &[&["r6", "r4", "r3"], &["r2", "r1", "r0"], &[]],
+        ),
+        (format!("-?{fields}name=r1"), &[&["r1", "r1"]]),
+        (format!("-?{fields}name=r1,metadata.namespace=other"), &[&["r1"]]),
+        (format!("default?{fields}namespace=other"), &[&[]]),
+        (format!("default?{fields}name=r1&listOptions.labelSelector=odd%3D0"), &[&[]]),
+    ] {
+        assert_eq!(pages(&server, &query), expected, "{query}");
+    }
+    let selected = place.argosy(&["list", "-o", "name", "--selector", "odd=0", "--limit", "2"]);
+    assert_eq!(selected.out, "r6\nr4\n");
+    for unknown in ["status.phase=Running", "nosuch=1", "metadata.name%3Er5"] {
+        for path in ["workflows", "workflow-events"] {
+            let query = "listOptions.fieldSelector=metadata.name=r1";
+            let head = format!("GET /api/v1/{path}/default?{query},{unknown}");
+            let (status, body) = ask(&server, &head, b"");
+            assert_eq!(status, 400, "{head}: {body}");
+            assert!(body.contains(&unknown.replace("%3E", ">")), "{body}");
+        }
+    }
+    server.stop();
+}

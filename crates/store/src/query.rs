@@ -17,6 +17,8 @@ pub struct ListFilter {
     pub space: Option<String>,
     /// Only in one of these phases; all when empty.
     pub phases: Vec<String>,
+    /// Only the run of this name.
+    pub name: Option<String>,
     /// Only names that begin so.
     pub name_prefix: String,
     /// Only runs accepted before this one (paging).
@@ -37,6 +39,9 @@ impl Store {
         }
         if let Some(before) = filter.before {
             query.push(" AND id < ").push_bind(before.0.cast_signed());
+        }
+        if let Some(name) = &filter.name {
+            query.push(" AND name = ").push_bind(name);
         }
         if !filter.name_prefix.is_empty() {
             let length = filter.name_prefix.chars().count() as i64;

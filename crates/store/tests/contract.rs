@@ -273,6 +273,7 @@ async fn lists_are_filtered_and_paged_newest_first() {
     let all = ListFilter { limit: 10, ..ListFilter::default() };
     assert_eq!(list(all.clone()).await, ["a-2", "b-1", "a-1"]);
     assert_eq!(list(ListFilter { name_prefix: "a-".into(), ..all.clone() }).await, ["a-2", "a-1"]);
+    assert_eq!(list(ListFilter { name: Some("a-2".into()), ..all.clone() }).await, ["a-2"]);
     assert_eq!(list(ListFilter { before: Some(RunId(3)), limit: 1, ..all.clone() }).await, ["b-1"]);
     assert_eq!(
         list(ListFilter { space: Some("x".into()), ..all.clone() }).await,

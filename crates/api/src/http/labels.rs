@@ -12,9 +12,11 @@ enum Requirement<'s> {
     HasNot(&'s str),
     In(&'s str, Vec<&'s str>),
     NotIn(&'s str, Vec<&'s str>),
+    Above(&'s str, i64),
+    Below(&'s str, i64),
 }
 
-/// A Kubernetes label selector: `a=b,c!=d,e in (x,y),f notin (z),g,!h`
+/// A Kubernetes label selector: `a=b,c!=d,e in (x,y),f notin (z),g,!h,i>1,j<2`
 /// (apimachinery `pkg/labels/selector.go`).
 #[derive(Debug)]
 pub(super) struct Selector<'s>(Vec<Requirement<'s>>);
@@ -30,11 +32,16 @@ impl<'s> Selector<'s> {
             requirement(part).ok_or_else(|| {
                 let what = format!("{part:?} is not a part of a label selector");
                 let help =
-                    "write a=b, a!=b, a in (b,c), a notin (b,c), a or !a, separated by commas";
+                    "write a=b, a!=b, a in (b,c), a notin (b,c), a>1, a<1, a or !a, separated by commas";
                 Diagnostic::new(Code::BadRequest, what).help(help).into()
             })
         });
         requirements.collect::<Answer<_>>().map(Selector)
+    }
+
+    /// Whether it selects everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether labels meet it.
@@ -55,8 +62,15 @@ impl<'s> Selector<'s> {
             Requirement::NotIn(name, values) => {
                 own(name).is_none_or(|v| !values.contains(&v.as_str()))
             }
+            Requirement::Above(name, bound) => number(own(name)).is_some_and(|own| own > *bound),
+            Requirement::Below(name, bound) => number(own(name)).is_some_and(|own| own < *bound),
         })
     }
+}
+
+/// The number that a label is.
+fn number(value: Option<String>) -> Option<i64> {
+    value?.parse().ok()
 }
 
 fn split_outside_brackets(text: &str) -> Vec<&str> {
@@ -80,7 +94,7 @@ fn requirement(part: &str) -> Option<Requirement<'_>> {
     if let Some(name) = part.strip_prefix('!') {
         return key(name).map(Requirement::HasNot);
     }
-    let ends = |c: char| c.is_whitespace() || matches!(c, '=' | '!' | '(');
+    let ends = |c: char| c.is_whitespace() || matches!(c, '=' | '!' | '(' | '<' | '>');
     let (name, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
     let (name, rest) = (key(name)?, rest.trim());
     if rest.is_empty() {
@@ -91,6 +105,12 @@ fn requirement(part: &str) -> Option<Requirement<'_>> {
     }
     if let Some(wanted) = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')) {
         return Some(Requirement::In(name, vec![label_value(wanted)?]));
+    }
+    if let Some(bound) = rest.strip_prefix('>') {
+        return Some(Requirement::Above(name, label_value(bound)?.parse().ok()?));
+    }
+    if let Some(bound) = rest.strip_prefix('<') {
+        return Some(Requirement::Below(name, label_value(bound)?.parse().ok()?));
     }
     match rest.strip_prefix("notin") {
         Some(list) => values(list).map(|values| Requirement::NotIn(name, values)),
@@ -133,7 +153,8 @@ mod tests {
 
     #[test]
     fn label_selectors_are_read_as_kubernetes_reads_them() {
-        let labels = vec![("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())];
+        let labels = [("a", "1"), ("b", "2"), ("word", "x")];
+        let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned()));
         for (selector, expected) in [
             ("", true),
             ("a=1", true),
@@ -151,6 +172,14 @@ mod tests {
             ("a in(1)", true),
             ("c notin ()", true),
             ("a=", false),
+            ("a>0", true),
+            ("a > 1", false),
+            ("a<2,b<3", true),
+            ("a<1", false),
+            ("c>0", false),
+            ("word>0", false),
+            ("word in (x,)", true),
+            ("word!=", true),
             ("workflows.argoproj.io/phase in (Running,Failed),a", true),
             ("workflows.argoproj.io/completed=true", false),
         ] {
@@ -162,8 +191,8 @@ mod tests {
     #[test]
     fn selectors_that_kubernetes_refuses_are_refused() {
         for selector in [
-            "a in", "a in 1", "a in (1", "a(1)", "a=1,", ",a", "a==b=c", "a b", "!", "=1", "a>1",
-            "-a", "a/b/c", "/a", "a=b c", "A_/x", "a notin",
+            "a in", "a in 1", "a in (1", "a(1)", "a=1,", ",a", "a==b=c", "a b", "!", "=1", "a>x",
+            "a>", "a>-1", "a>=1", "a<>1", "-a", "a/b/c", "/a", "a=b c", "A_/x", "a notin",
         ] {
             let refused = Selector::parse(selector).unwrap_err();
             assert_eq!(refused.0[0].code, Code::BadRequest, "{selector}");

@@ -6,9 +6,11 @@
 
 mod error;
 mod extract;
+mod fields;
 mod info;
 mod labels;
 mod library;
+mod lists;
 mod logs;
 mod native;
 mod query;
@@ -69,7 +71,7 @@ impl Caller {
 pub fn router(door: Door) -> Router {
     let one = "/api/v1/workflows/{space}/{name}";
     Router::new()
-        .route("/api/v1/workflows/{space}", get(workflows::list).post(workflows::create))
+        .route("/api/v1/workflows/{space}", get(lists::list).post(workflows::create))
         .route("/api/v1/workflows/{space}/lint", post(workflows::lint))
         .route("/api/v1/workflows/{space}/submit", post(workflows::submit))
         .route(one, get(workflows::get).delete(workflows::delete))

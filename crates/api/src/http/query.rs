@@ -22,23 +22,3 @@ pub(super) fn value<'q>(query: &'q HashMap<String, String>, name: &str) -> Optio
 pub(super) fn flag(query: &HashMap<String, String>, name: &str) -> bool {
     value(query, name) == Some("true")
 }
-
-/// The value that a field selector asks a field to have: `metadata.name=x`.
-pub(super) fn field<'s>(selector: &'s str, name: &str) -> Option<&'s str> {
-    selector.split(',').find_map(|part| {
-        let (key, value) = part.split_once('=')?;
-        (key.trim() == name).then(|| value.trim_start_matches('=').trim())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn field_selectors_give_their_value() {
-        assert_eq!(field("metadata.name=x", "metadata.name"), Some("x"));
-        assert_eq!(field("a=b,metadata.name==y", "metadata.name"), Some("y"));
-        assert_eq!(field("metadata.namespace=x", "metadata.name"), None);
-    }
-}

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::Door;
 use super::error::{Answer, bad_request, not_found};
 use super::extract::Path;
+use super::fields::Fields;
 use super::query::{self, Query};
 use crate::argo_status::{outline, workflow};
 use crate::ports::RunView;
@@ -30,9 +31,13 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let selector = query::value(&query, "listOptions.fieldSelector").unwrap_or_default();
-    let name = query::field(selector, "metadata.name")
+    let fields = Fields::parse(selector)?;
+    let name = fields
+        .name()
         .ok_or_else(|| bad_request("a watch needs listOptions.fieldSelector=metadata.name=NAME"))?;
-    let row = door.service.find(&space, name).await?.ok_or_else(|| not_found("run", name))?;
+    let row = door.service.find(&space, name).await?;
+    let row = row.filter(|row| fields.matches(&row.space, &row.name));
+    let row = row.ok_or_else(|| not_found("run", name))?;
     let view = door.service.run(row.id).await?;
     let show: fn(&RunView) -> Value = match query::value(&query, "argosy.nodes") {
         Some("false") => |view| view.read(outline),

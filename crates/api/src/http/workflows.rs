@@ -18,15 +18,11 @@ use serde_json::{Value, json};
 
 use super::error::{Answer, bad_request, not_found};
 use super::extract::{Path, Text};
-use super::labels::Selector;
 use super::query::{self, Query};
 use super::{Asked, Door, library, select};
 use crate::argo::{Kind, Object, SubmitOptions, load, to_run};
 use crate::argo_status::{Pieces, outline, workflow};
 use crate::ports::RunView;
-
-/// Runs that one list shows at most.
-const MAX_LIST: u32 = 10_000;
 
 /// Names that are drawn before a collision is believed.
 const NAME_TRIES: usize = 3;
@@ -273,68 +269,6 @@ async fn check(
 
 fn is_runnable(kind: Kind) -> bool {
     matches!(kind, Kind::Workflow | Kind::WorkflowTemplate | Kind::ClusterWorkflowTemplate)
-}
-
-/// `GET /api/v1/workflows/{space}`
-pub(super) async fn list(
-    State(door): State<Door>,
-    Path(space): Path<String>,
-    query: Query,
-) -> Answer<Json<Value>> {
-    let limit = query::value(&query, "listOptions.limit").map(str::parse).transpose();
-    let limit = limit.map_err(|_| bad_request("listOptions.limit is not a number"))?;
-    let limit: u32 = limit.filter(|limit| *limit > 0).unwrap_or(MAX_LIST).min(MAX_LIST);
-    let fields = query::value(&query, "listOptions.fieldSelector").unwrap_or_default();
-    let labels = query::value(&query, "listOptions.labelSelector").unwrap_or_default();
-    let labels = Selector::parse(labels)?;
-    let before = query::value(&query, "listOptions.continue").map(str::parse).transpose();
-    let before = before.map_err(|_| bad_request("listOptions.continue is not from here"))?;
-    let filter = ListFilter {
-        space: (space != "-").then(|| space.clone()),
-        name_prefix: query::value(&query, "namePrefix").unwrap_or_default().to_owned(),
-        before: before.map(argosy_model::RunId),
-        limit,
-        ..ListFilter::default()
-    };
-    let rows = match query::field(fields, "metadata.name") {
-        Some(name) => door.service.find(&space, name).await?.into_iter().collect(),
-        None => door.service.list(&filter).await?,
-    };
-    let full = u32::try_from(rows.len()).is_ok_and(|count| count == limit);
-    let next = rows.last().filter(|_| full).map(|row| row.id.0.to_string());
-    let mut items = Vec::new();
-    for row in rows.iter().filter(|row| labels.matches(&row.labels, row.phase)) {
-        items.push(summary(row));
-    }
-    Ok(Json(json!({
-        "apiVersion": "argoproj.io/v1alpha1", "kind": "WorkflowList",
-        "metadata": {"continue": next.unwrap_or_default(), "resourceVersion": ""},
-        "items": items})))
-}
-
-/// A run in a list: what its row says.
-fn summary(row: &RunRow) -> Value {
-    let labels: serde_json::Map<_, _> = row
-        .labels
-        .iter()
-        .map(|(key, value)| (key.clone(), json!(value)))
-        .chain([("workflows.argoproj.io/phase".to_owned(), json!(row.phase.as_str()))])
-        .collect();
-    let mut spec = json!({"priority": row.priority});
-    if row.suspended {
-        spec["suspend"] = json!(true);
-    }
-    json!({
-        "apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
-        "metadata": {
-            "name": row.name, "namespace": row.space, "uid": row.uid, "labels": labels,
-            "creationTimestamp": crate::argo_status::time(row.accepted_ms)},
-        "spec": spec,
-        "status": {
-            "phase": row.phase.as_str(), "message": row.message,
-            "startedAt": crate::argo_status::time(row.accepted_ms),
-            "finishedAt": crate::argo_status::time(row.ended_ms),
-            "progress": format!("{}/{}", row.done, row.steps)}})
 }
 
 /// `GET /api/v1/workflows/{space}/{name}`

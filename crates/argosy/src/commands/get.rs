@@ -48,7 +48,7 @@ pub(super) async fn list(context: &Context, args: &ListArgs) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs, newest first, page after page until there are enough. The server selects within a page.
+/// Runs, newest first, page after page until there are enough.
 pub(super) async fn rows(
     client: &Client,
     selector: &str,
@@ -64,8 +64,7 @@ pub(super) async fn rows(
     let mut items: Vec<Value> = Vec::new();
     let mut from = String::new();
     loop {
-        let ask =
-            if selector.is_empty() { limit.saturating_sub(items.len()).min(PAGE) } else { PAGE };
+        let ask = limit.saturating_sub(items.len()).min(PAGE);
         let path = format!("{base}&listOptions.limit={ask}&listOptions.continue={}", quote(&from));
         let mut answer = client.get(&path).await?;
         if let Value::Array(page) = answer["items"].take() {
