@@ -403,3 +403,28 @@ fn a_page_of_a_list_is_filled_with_what_was_selected() {
     }
     server.stop();
 }
+
+#[test]
+fn what_is_asked_of_a_run_is_judged_before_its_state() {
+    let place = Place::new();
+    place.file("says.yaml", SAYS);
+    place.file("waits.yaml", WAITS);
+    let server = place.up(None).unwrap();
+    assert_eq!(place.argosy(&["submit", "waits.yaml"]).code, Some(0));
+    assert_eq!(place.argosy(&["submit", "--wait", "says.yaml"]).code, Some(0));
+    for run in ["waits", "says"] {
+        for (verb, expected, code, word) in [
+            ("retry", 501, "E0211", "`retry` is not built yet"),
+            ("resubmit", 501, "E0211", "`resubmit` is not built yet"),
+            ("nosuch", 404, "E0401", "nosuch"),
+        ] {
+            let head = format!("PUT /api/v1/workflows/default/{run}/{verb}");
+            let (status, body) = ask(&server, &head, b"{}");
+            assert_eq!(status, expected, "{run} {verb}: {body}");
+            assert!(body.contains(code) && body.contains(word), "{run} {verb}: {body}");
+        }
+    }
+    let (status, body) = ask(&server, "PUT /api/v1/workflows/default/says/stop", b"{}");
+    assert!(status == 400 && body.contains("E0403"), "{body}");
+    server.stop();
+}

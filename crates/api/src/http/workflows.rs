@@ -303,6 +303,31 @@ pub(super) async fn delete(
     Ok(Json(json!({})))
 }
 
+/// What may be asked of a run.
+enum Verb {
+    Stop,
+    Terminate,
+    Suspend,
+    Resume,
+    Set,
+}
+
+impl Verb {
+    /// Upstream's word for it. It is judged before the run is looked at: whoever asks for what is
+    /// not built is told so, whatever state the run is in.
+    fn parse(word: &str) -> Answer<Verb> {
+        Ok(match word {
+            "stop" => Verb::Stop,
+            "terminate" => Verb::Terminate,
+            "suspend" => Verb::Suspend,
+            "resume" => Verb::Resume,
+            "set" => Verb::Set,
+            "retry" | "resubmit" => return Err(unsupported(&format!("`{word}`"))),
+            _ => return Err(not_found("verb", word)),
+        })
+    }
+}
+
 /// `PUT /api/v1/workflows/{space}/{name}/{verb}`
 pub(super) async fn verb(
     State(door): State<Door>,
@@ -311,6 +336,7 @@ pub(super) async fn verb(
     Text(body): Text,
 ) -> Answer<Json<Value>> {
     let body = if body.trim().is_empty() { Value::Null } else { json_body(&body)? };
+    let verb = Verb::parse(&verb)?;
     let row = row(&door, &space, &name).await?;
     if row.phase.is_terminal() {
         let what = format!("{} has ended: {}", row.name, row.phase.as_str());
@@ -319,15 +345,13 @@ pub(super) async fn verb(
     let view = door.service.run(row.id).await?;
     let selector = body["nodeFieldSelector"].as_str().unwrap_or_default();
     let message = body["message"].as_str().unwrap_or_default().to_owned();
-    let input = match verb.as_str() {
-        "stop" if !selector.is_empty() => return Err(unsupported("stopping single steps")),
-        "stop" => Input::Shutdown { how: Shutdown::Stop, message },
-        "terminate" => Input::Shutdown { how: Shutdown::Terminate, message },
-        "suspend" => Input::Suspend,
-        "resume" => Input::Resume { steps: view.show(|run| select::steps(run, selector))? },
-        "set" => supplied(&view, selector, &body)?,
-        "retry" | "resubmit" => return Err(unsupported(&format!("`{verb}`"))),
-        _ => return Err(not_found("verb", &verb)),
+    let input = match verb {
+        Verb::Stop if !selector.is_empty() => return Err(unsupported("stopping single steps")),
+        Verb::Stop => Input::Shutdown { how: Shutdown::Stop, message },
+        Verb::Terminate => Input::Shutdown { how: Shutdown::Terminate, message },
+        Verb::Suspend => Input::Suspend,
+        Verb::Resume => Input::Resume { steps: view.show(|run| select::steps(run, selector))? },
+        Verb::Set => supplied(&view, selector, &body)?,
     };
     door.service.input(row.id, input, caller.cause()).await?;
     // Without its nodes: a run of a million would keep the loop, and whoever asks, waiting.
