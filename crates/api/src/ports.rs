@@ -77,6 +77,13 @@ pub trait Service: Send + Sync + 'static {
     async fn put_objects(&self, changes: Vec<ObjectChange>) -> Result<(), Diagnostic>;
     /// The objects of a kind, by name; of no owner when `space` is empty.
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>, Diagnostic>;
+    /// One object; of no owner when `space` is empty.
+    async fn object(
+        &self,
+        space: &str,
+        kind: &str,
+        name: &str,
+    ) -> Result<Option<Object>, Diagnostic>;
     /// A run, live or archived.
     async fn run(&self, id: RunId) -> Result<RunView, Diagnostic>;
     /// The row of a run by name.

@@ -8,7 +8,6 @@ mod clock;
 mod core;
 mod hooks;
 mod local;
-mod objects;
 mod reader;
 mod service;
 mod taken;

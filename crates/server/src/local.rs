@@ -178,8 +178,7 @@ struct StoredValues {
 
 impl StoredValues {
     async fn pairs(&self, kind: Kind, space: &str, name: &str) -> Option<Vec<(String, Vec<u8>)>> {
-        let objects = self.store.objects(space, kind.as_str()).await.ok()?;
-        let found = objects.into_iter().find(|object| object.name == name)?;
+        let found = self.store.object(space, kind.as_str(), name).await.ok()??;
         let document = serde_json::from_slice(&found.data).ok()?;
         Some(stored_pairs(kind, &document))
     }

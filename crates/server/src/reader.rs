@@ -51,6 +51,15 @@ impl ports::Service for Reader {
         Ok(self.store.objects(space, kind).await?)
     }
 
+    async fn object(
+        &self,
+        space: &str,
+        kind: &str,
+        name: &str,
+    ) -> Result<Option<Object>, Diagnostic> {
+        Ok(self.store.object(space, kind, name).await?)
+    }
+
     async fn run(&self, id: RunId) -> Result<RunView, Diagnostic> {
         match self.store.run(id, self.now_ms()).await? {
             Some(run) => Ok(RunView::new(Arc::new(RwLock::new(run)), None)),

@@ -15,7 +15,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::backend::{Backend, BackendReport};
 use crate::clock::Clock;
 use crate::core::{Core, Mutation, Options, Request, SharedRun};
-use crate::objects::Objects;
 use crate::taken::Taken;
 
 /// How long a server that is to end waits for a disk that refuses.
@@ -29,7 +28,6 @@ const INBOX: usize = 4_096;
 pub struct Service {
     requests: mpsc::Sender<Request>,
     store: Arc<dyn Storage>,
-    objects: Arc<Objects>,
     taken: Arc<Taken>,
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
@@ -75,16 +73,7 @@ impl Service {
         tokio::spawn(loaded.core.run(inbox, reports, loaded.commits, loaded.found));
         let taken = Arc::new(Taken::default());
         tokio::spawn(know_names(Arc::clone(&taken), Arc::clone(&store)));
-        Ok(Service {
-            requests,
-            store,
-            objects: Arc::default(),
-            taken,
-            backend,
-            clock,
-            shared,
-            trouble: seen,
-        })
+        Ok(Service { requests, store, taken, backend, clock, shared, trouble: seen })
     }
 
     async fn ask<T>(
@@ -168,9 +157,7 @@ impl ports::Service for Service {
 
     async fn put_objects(&self, changes: Vec<ObjectChange>) -> Result<(), Diagnostic> {
         let mutation = Mutation::Objects(changes);
-        let put = self.ask(|answer| Request::Mutate { mutation, answer }).await;
-        self.objects.forget();
-        put
+        self.ask(|answer| Request::Mutate { mutation, answer }).await
     }
 
     async fn delete(&self, run: RunId) -> Result<(), Diagnostic> {
@@ -209,13 +196,16 @@ impl ports::Service for Service {
     }
 
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>, Diagnostic> {
-        let generation = match self.objects.get(space, kind) {
-            Ok(known) => return Ok(known),
-            Err(generation) => generation,
-        };
-        let read = self.store.objects(space, kind).await?;
-        self.objects.keep(generation, space, kind, &read);
-        Ok(read)
+        Ok(self.store.objects(space, kind).await?)
+    }
+
+    async fn object(
+        &self,
+        space: &str,
+        kind: &str,
+        name: &str,
+    ) -> Result<Option<Object>, Diagnostic> {
+        Ok(self.store.object(space, kind, name).await?)
     }
 
     fn now_ms(&self) -> i64 {

@@ -208,6 +208,11 @@ impl Storage for Disk {
         Ok(self.with(|kept| kept.objects.values().filter(is).cloned().collect()))
     }
 
+    async fn object(&self, space: &str, kind: &str, name: &str) -> Result<Option<Object>> {
+        let at = [space, kind, name].map(str::to_owned);
+        Ok(self.with(|kept| kept.objects.get(&at).cloned()))
+    }
+
     async fn expiring(&self) -> Result<Vec<(i64, RunId)>> {
         Ok(Vec::new())
     }

@@ -1,6 +1,7 @@
 //! Named objects that runs refer to.
 
 use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use crate::error::Result;
 use crate::open::Store;
@@ -22,6 +23,19 @@ pub struct Object {
     pub data: Vec<u8>,
 }
 
+impl Object {
+    fn read(row: &SqliteRow) -> Result<Object> {
+        Ok(Object {
+            space: row.try_get("space")?,
+            kind: row.try_get("kind")?,
+            name: row.try_get("name")?,
+            version: row.try_get::<i64, _>("version")?.cast_unsigned(),
+            created_ms: row.try_get("created_ms")?,
+            data: row.try_get("data")?,
+        })
+    }
+}
+
 impl Store {
     /// The objects of a kind, by name. Objects without an owner have the space `""`.
     ///
@@ -34,18 +48,7 @@ impl Store {
                 .bind(kind)
                 .fetch_all(&self.readers)
                 .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(Object {
-                    space: row.try_get("space")?,
-                    kind: row.try_get("kind")?,
-                    name: row.try_get("name")?,
-                    version: row.try_get::<i64, _>("version")?.cast_unsigned(),
-                    created_ms: row.try_get("created_ms")?,
-                    data: row.try_get("data")?,
-                })
-            })
-            .collect()
+        rows.iter().map(Object::read).collect()
     }
 
     /// One object.
@@ -53,7 +56,12 @@ impl Store {
     /// # Errors
     /// Whatever the database says.
     pub async fn object(&self, space: &str, kind: &str, name: &str) -> Result<Option<Object>> {
-        let all = self.objects(space, kind).await?;
-        Ok(all.into_iter().find(|object| object.name == name))
+        let row = sqlx::query("SELECT * FROM objects WHERE space = $1 AND kind = $2 AND name = $3")
+            .bind(space)
+            .bind(kind)
+            .bind(name)
+            .fetch_optional(&self.readers)
+            .await?;
+        row.as_ref().map(Object::read).transpose()
     }
 }

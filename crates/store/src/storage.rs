@@ -31,6 +31,8 @@ pub trait Storage: Send + Sync + 'static {
     async fn list(&self, filter: &ListFilter) -> Result<Vec<RunRow>>;
     /// The objects of a kind, by name.
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>>;
+    /// One object.
+    async fn object(&self, space: &str, kind: &str, name: &str) -> Result<Option<Object>>;
     /// Finished runs that are deleted by themselves, with the time (Unix ms) at which they are.
     async fn expiring(&self) -> Result<Vec<(i64, RunId)>>;
     /// Artifacts that are to be deleted now, those that come after this one, at most `limit`.
@@ -67,6 +69,10 @@ impl Storage for Store {
 
     async fn objects(&self, space: &str, kind: &str) -> Result<Vec<Object>> {
         Store::objects(self, space, kind).await
+    }
+
+    async fn object(&self, space: &str, kind: &str, name: &str) -> Result<Option<Object>> {
+        Store::object(self, space, kind, name).await
     }
 
     async fn expiring(&self) -> Result<Vec<(i64, RunId)>> {

@@ -307,6 +307,12 @@ async fn objects_and_memos_are_put_found_and_deleted() {
         (found[0].data.as_slice(), found[0].version, found[0].created_ms),
         (&b"two"[..], 2, 7)
     );
+    assert_eq!(store.object("s", "ConfigMap", "m").await.unwrap(), found.first().cloned());
+    for (space, kind, name) in
+        [("t", "ConfigMap", "m"), ("s", "Secret", "m"), ("s", "ConfigMap", "n")]
+    {
+        assert_eq!(store.object(space, kind, name).await.unwrap(), None);
+    }
     store.commit(&Commit { objects: vec![change(None)], ..Commit::default() }).await.unwrap();
     assert!(store.object("s", "ConfigMap", "m").await.unwrap().is_none());
     let outputs = argosy_model::Outputs { result: Some("r".into()), ..Default::default() };

@@ -10,7 +10,7 @@ use super::yaml::{self, Node};
 use super::{metadata, schema};
 
 /// What an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A run to be.
     Workflow,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::error::Answer;
 use super::{Door, query};
-use crate::argo::{Kind, Object, Shelf, check_space, load};
+use crate::argo::{Kind, Object, check_space, load};
 
 /// The space that the objects of a request go to.
 pub(super) struct Destination<'s> {
@@ -42,19 +42,6 @@ const STORED: [(Kind, bool); 4] = [
 pub(super) fn home(kind: Kind, space: &str) -> String {
     let owned = STORED.iter().any(|(known, owned)| *known == kind && *owned);
     if owned { space.to_owned() } else { String::new() }
-}
-
-/// Everything that a manifest of a space may refer to. Secrets are only ever named.
-pub(super) async fn shelf(door: &Door, space: &str) -> Answer<Shelf> {
-    let mut shelf = Shelf::default();
-    for (kind, _) in STORED.into_iter().filter(|(kind, _)| *kind != Kind::Secret) {
-        for stored in door.service.objects(&home(kind, space), kind.as_str()).await? {
-            for object in parse(&stored.name, &stored.data)? {
-                shelf.add(object);
-            }
-        }
-    }
-    Ok(shelf)
 }
 
 /// The objects of a stored document.

@@ -15,6 +15,7 @@ mod logs;
 mod native;
 mod query;
 mod select;
+mod stock;
 mod templates;
 mod watch;
 mod workflows;

@@ -33,8 +33,8 @@ fn document(stored: &argosy_store::Object) -> Option<Value> {
 }
 
 async fn one(door: &Door, kind: Kind, space: &str, name: &str) -> Answer<Value> {
-    let stored = door.service.objects(&library::home(kind, space), kind.as_str()).await?;
-    let found = stored.iter().find(|object| object.name == name).and_then(document);
+    let stored = door.service.object(&library::home(kind, space), kind.as_str(), name).await?;
+    let found = stored.as_ref().and_then(document);
     found.ok_or_else(|| not_found(kind.as_str(), name))
 }
 

@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 use super::error::{Answer, bad_request, not_found};
 use super::extract::{Path, Text};
 use super::query::{self, Query};
+use super::stock::Stock;
 use super::{Asked, Door, library, select};
-use crate::argo::{Kind, Object, SubmitOptions, load, to_run};
+use crate::argo::{Kind, Object, SubmitOptions, load};
 use crate::argo_status::{Pieces, outline, workflow};
 use crate::ports::RunView;
 
@@ -85,11 +86,11 @@ async fn accept(
     mut options: SubmitOptions,
     dry_run: bool,
 ) -> Answer<Value> {
-    let shelf = library::shelf(door, &options.namespace).await?;
+    let mut stock = Stock::new(door);
     for attempt in 1.. {
         let (uid, suffix) = (door.random)();
         (options.uid, options.suffix) = (uid, suffix);
-        let spec = to_run(object, &options, &shelf)?;
+        let spec = stock.to_run(object, &options).await?;
         if dry_run {
             return Ok(preview(&spec));
         }
@@ -208,8 +209,7 @@ pub(super) async fn submit(
         }
         other => return Err(bad_request(format!("no run can be made of a {other:?}"))),
     };
-    let stored = door.service.objects(&library::home(kind, &space), kind.as_str()).await?;
-    let stored = stored.into_iter().find(|object| object.name == name);
+    let stored = door.service.object(&library::home(kind, &space), kind.as_str(), name).await?;
     let stored = stored.ok_or_else(|| not_found(kind.as_str(), name))?;
     let object = library::parse(name, &stored.data)?.into_iter().next();
     let object = object.ok_or_else(|| not_found(kind.as_str(), name))?;
@@ -257,13 +257,13 @@ async fn check(
     others: &[Object],
 ) -> Answer<()> {
     let space = asked.space_of(object)?;
-    let mut shelf = library::shelf(door, space).await?;
-    others.iter().cloned().for_each(|object| shelf.add(object));
+    let mut stock = Stock::new(door);
+    others.iter().cloned().for_each(|object| stock.add(object));
     let mut options = options(space, &Value::Null)?;
     options.lint = true;
     // A name that is drawn at submit is checked with any five letters.
     options.suffix = "00000".to_owned();
-    to_run(object, &options, &shelf)?;
+    stock.to_run(object, &options).await?;
     Ok(())
 }
 

@@ -51,12 +51,11 @@ impl Core {
     fn read_map(&self, map: Map) {
         let (store, fetched) = (Arc::clone(&self.store), self.fetched.clone());
         tokio::spawn(async move {
-            let objects = store.objects(&map.0, Kind::ConfigMap.as_str()).await;
-            let objects = objects.unwrap_or_else(|error| {
-                tracing::error!(%error, "configuration maps cannot be read");
-                Vec::new()
+            let found = store.object(&map.0, Kind::ConfigMap.as_str(), &map.1).await;
+            let found = found.unwrap_or_else(|error| {
+                tracing::error!(%error, "a configuration map cannot be read");
+                None
             });
-            let found = objects.into_iter().find(|object| object.name == map.1);
             // The loop is gone only when the process is stopping.
             let _ = fetched.send(Fetched::Map(map.0, map.1, found.map(|object| object.data)));
         });
