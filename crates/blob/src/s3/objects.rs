@@ -8,6 +8,9 @@ use crate::{Address, Object, Part, Store};
 use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
 
+/// Objects that one request deletes at most (S3 API reference, `DeleteObjects`).
+const MAX_DELETED: usize = 1_000;
+
 /// The fields of a request that are kept with its object.
 macro_rules! described {
     ($input:expr) => {
@@ -217,6 +220,12 @@ impl Service {
         &self,
         input: DeleteObjectsInput,
     ) -> S3Result<DeleteObjectsOutput> {
+        if input.delete.objects.len() > MAX_DELETED {
+            return Err(s3_error!(
+                MalformedXML,
+                "at most {MAX_DELETED} objects are deleted at once"
+            ));
+        }
         let is_quiet = input.delete.quiet.unwrap_or_default();
         let (mut deleted, mut errors) = (Vec::new(), Vec::new());
         for object in input.delete.objects {

@@ -177,6 +177,20 @@ async fn deleted_objects_are_gone_one_by_one_or_many_at_once() {
 }
 
 #[tokio::test]
+async fn a_thousand_objects_are_deleted_at_once_and_no_more() {
+    let house = House::new();
+    house.have(&["/team/k0"]).await;
+    for (count, status, code, left) in [(1_001, 400, "MalformedXML", 200), (1_000, 200, "", 404)] {
+        let keys = (0..count).map(|n| format!("<Object><Key>k{n}</Key></Object>"));
+        let body = format!("<Delete><Quiet>true</Quiet>{}</Delete>", keys.collect::<String>());
+        let call = Call { query: &[("delete", "")], body: body.as_bytes(), ..Call::default() };
+        let answer = house.call("POST", "/team", call).await;
+        assert_eq!(answer.error(), (status, code.to_owned()), "{count}");
+        assert_eq!(house.get("/team/k0").await.status, left, "{count}");
+    }
+}
+
+#[tokio::test]
 async fn buckets_are_made_listed_and_removed_when_they_are_empty() {
     let house = House::new();
     assert_eq!(house.call("HEAD", "/new", Call::default()).await.status, 404);
