@@ -428,3 +428,26 @@ fn what_is_asked_of_a_run_is_judged_before_its_state() {
     assert!(status == 400 && body.contains("E0403"), "{body}");
     server.stop();
 }
+
+#[test]
+fn labels_are_those_that_kubernetes_allows() {
+    let place = Place::new();
+    place.file("waits.yaml", WAITS);
+    place.file("bad.yaml", &WAITS.replace("{name: waits}", "{name: w, labels: {a: 'b c'}}"));
+    let server = place.up(None).unwrap();
+    let long = format!("a={}", "b".repeat(64));
+    for bad in ["=b", "a b=c", "a=é", "a/b/c=d", &long] {
+        let refused = place.argosy(&["submit", "waits.yaml", "-l", bad]);
+        assert!(
+            refused.code == Some(2) && refused.err.contains("[E0109]"),
+            "{bad}: {}",
+            refused.err
+        );
+    }
+    let refused = place.argosy(&["submit", "bad.yaml"]);
+    assert!(refused.err.contains("bad.yaml:4:30: [E0109]"), "{}", refused.err);
+    let long = format!("a.io/b={}", "b".repeat(63));
+    let submitted = place.argosy(&["submit", "waits.yaml", "-l", &format!("{long},c=")]);
+    assert_eq!(submitted.code, Some(0), "{}", submitted.err);
+    server.stop();
+}

@@ -118,33 +118,19 @@ fn requirement(part: &str) -> Option<Requirement<'_>> {
     }
 }
 
-/// A label's key: a name of at most 63 characters, perhaps behind a domain and a slash.
 fn key(text: &str) -> Option<&str> {
     let text = text.trim();
-    let (domain, name) = text.rsplit_once('/').unwrap_or(("", text));
-    let domain_fits = domain.is_empty() != text.contains('/')
-        && (domain.is_empty() || names::object(domain).is_ok());
-    (domain_fits && !name.is_empty() && is_label_text(name)).then_some(text)
+    names::label_key(text).is_ok().then_some(text)
 }
 
-/// A label's value, which may be empty.
 fn label_value(text: &str) -> Option<&str> {
     let text = text.trim();
-    (text.is_empty() || is_label_text(text)).then_some(text)
+    names::label_value(text).is_ok().then_some(text)
 }
 
 fn values(text: &str) -> Option<Vec<&str>> {
     let inner = text.trim().strip_prefix('(')?.strip_suffix(')')?;
     inner.split(',').map(label_value).collect()
-}
-
-fn is_label_text(text: &str) -> bool {
-    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    text.len() <= 63
-        && text.chars().all(inner)
-        && ends(text.chars().next())
-        && ends(text.chars().last())
 }
 
 #[cfg(test)]

@@ -180,7 +180,31 @@ impl Build<'_> {
             let what = format!("the run's name {name:?} is not allowed");
             self.sink.refuse(Code::BadName, mark, what).help = why.into();
         }
+        let own = if is_run { &workflow.labels[..] } else { &[] };
+        self.judge_labels(own.iter().chain(&options.labels), workflow);
         Identity { name, labels, annotations }
+    }
+
+    fn judge_labels<'a>(
+        &mut self,
+        labels: impl Iterator<Item = &'a (String, String)>,
+        workflow: &Object,
+    ) {
+        let given = workflow.tree.at(&["metadata", "labels"]);
+        for (key, value) in labels {
+            let node = given.and_then(|labels| labels.get(key)).or(given);
+            let mark = node.unwrap_or(&workflow.tree).mark;
+            let judged =
+                names::label_key(key).map_err(|why| (format!("{key:?} is not a key"), why));
+            let judged = judged.and_then(|()| {
+                let what = || format!("the value {value:?} of {key:?} is not one");
+                names::label_value(value).map_err(|why| (what(), why))
+            });
+            if let Err((what, why)) = judged {
+                self.sink.refuse(Code::BadName, mark, format!("{what} of a label")).help =
+                    why.into();
+            }
+        }
     }
 
     /// The label by which runs of a stored template are found (argo-workflows

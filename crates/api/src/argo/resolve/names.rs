@@ -68,6 +68,33 @@ pub(crate) fn label(name: &str) -> Result<(), &'static str> {
     fits.then_some(()).ok_or("use small letters, digits and `-`, at most 63 of them")
 }
 
+/// Keys of labels: a name, perhaps behind a domain and a slash (apimachinery
+/// `pkg/util/validation/validation.go` `IsQualifiedName`).
+pub(crate) fn label_key(text: &str) -> Result<(), &'static str> {
+    let (domain, name) = text.rsplit_once('/').unwrap_or(("", text));
+    let domain_fits =
+        domain.is_empty() != text.contains('/') && (domain.is_empty() || object(domain).is_ok());
+    (domain_fits && !name.is_empty() && is_label_text(name)).then_some(()).ok_or(
+        "use letters, digits, `-`, `_` and `.`, at most 63 of them, begin and end with a letter or digit, and set a domain and `/` before them if at all",
+    )
+}
+
+/// Values of labels, which may be empty (`IsValidLabelValue`).
+pub(crate) fn label_value(text: &str) -> Result<(), &'static str> {
+    (text.is_empty() || is_label_text(text)).then_some(()).ok_or(
+        "use letters, digits, `-`, `_` and `.`, at most 63 of them, and begin and end with a letter or digit",
+    )
+}
+
+fn is_label_text(text: &str) -> bool {
+    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    text.len() <= 63
+        && text.chars().all(inner)
+        && ends(text.chars().next())
+        && ends(text.chars().last())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +102,9 @@ mod tests {
     #[test]
     fn names_are_judged_as_upstream_judges_them() {
         let long = "a".repeat(128);
-        let rules: [(Rule, &[&str], &[&str]); 6] = [
+        let rules: [(Rule, &[&str], &[&str]); 8] = [
+            (label_key, &["a", "A_b.c", "a.io/b"], &["", "/a", "a/", "a/b/c", "A_/x", "-a", "a b"]),
+            (label_value, &["", "x", "A_1.b", &long[..63]], &["é", "a b", "-a", "a.", &long[..64]]),
             (field, &["a", "1-A", &long], &["-a", "a_b", "a.b", "../a", "ü", "a/b"]),
             (task, &["a1"], &["1a"]),
             (parameter, &["a_b", "-", "A-1"], &["a.b", "a b", "../x"]),
