@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use argosy_model::{
-    Attempt, AttemptPhase, End, Event, Exit, Holding, Kind, Outputs, Phase, Role, Step, StepKey,
-    StepSeed, Turn,
+    Attempt, AttemptPhase, End, Event, Exit, Holding, Item, Kind, Outputs, Phase, Role, Step,
+    StepKey, StepSeed, Turn,
 };
 
 use crate::run::Run;
@@ -258,11 +258,7 @@ impl Run {
         }
     }
 
-    fn list_items(
-        &mut self,
-        key: StepKey,
-        items: &Arc<Vec<serde_json::Value>>,
-    ) -> Result<(), &'static str> {
+    fn list_items(&mut self, key: StepKey, items: &Arc<Vec<Item>>) -> Result<(), &'static str> {
         if self.step(key).is_none_or(|step| step.kind != Kind::FanOut) {
             return Err("items of a step that is no fan-out");
         }

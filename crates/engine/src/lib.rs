@@ -8,12 +8,14 @@
 //! Absent from this crate: clocks, randomness, files, sockets, threads, and any knowledge of the
 //! upstream whose client sent the run, but for the way step names are spelled ([`names`]).
 
+mod aggregate;
 mod compiled;
 mod decide;
 pub mod depends;
 mod evolve;
 mod frame;
 mod garbage;
+mod item;
 pub mod names;
 mod patch;
 mod pending;

@@ -1,12 +1,14 @@
 //! What tags and expressions can see from where they stand.
 
 use argosy_model::graph::{OutputDecl, Template};
-use argosy_model::{Kind, Phase, Role, Step, StepKey};
+use argosy_model::{Item, Kind, Phase, Role, Step, StepKey};
 use argosy_template::go;
 use argosy_template::{Lookup, Scope};
 use serde_json::{Map, Value, json};
 
+use crate::aggregate::aggregate;
 use crate::decide::render_text;
+use crate::item;
 use crate::names;
 use crate::run::Run;
 
@@ -16,7 +18,7 @@ pub(crate) struct View<'a> {
     /// The step whose template the text is written in; `NONE` for the run's own texts.
     pub(crate) owner: StepKey,
     /// The item of the loop that the text stands in.
-    pub(crate) item: Option<&'a Value>,
+    pub(crate) item: Option<&'a Item>,
     /// Inputs of a template whose step is not made yet: what its own declarations see.
     pub(crate) own: Option<(&'a Template, &'a [Option<Box<str>>])>,
     /// Names that this one evaluation sees on top.
@@ -37,7 +39,7 @@ impl<'a> View<'a> {
         View::inside(self.run, StepKey::NONE, self.now_ms)
     }
 
-    pub(crate) fn with_item(mut self, item: Option<&'a Value>) -> View<'a> {
+    pub(crate) fn with_item(mut self, item: Option<&'a Item>) -> View<'a> {
         self.item = item;
         self
     }
@@ -303,7 +305,7 @@ impl Scope for View<'_> {
             return Lookup::Known(value.clone());
         }
         match path {
-            ["item", rest @ ..] => item(self.item, rest),
+            ["item", rest @ ..] => item::lookup(self.item, rest),
             ["inputs", rest @ ..] => self.inputs(rest),
             ["outputs", rest @ ..] => self.own_outputs(rest),
             ["steps" | "tasks", rest @ ..] => self.sibling_value(rest),
@@ -346,15 +348,6 @@ fn nth(run: &Run, children: &[StepKey], index: u32, role: Role) -> Option<StepKe
     from.iter().find(|key| run.at(**key).role == role).copied()
 }
 
-fn item(item: Option<&Value>, path: &[&str]) -> Lookup {
-    let Some(mut at) = item else { return Lookup::Unknown };
-    for part in path {
-        let Some(next) = at.get(part) else { return Lookup::Unknown };
-        at = next;
-    }
-    Lookup::Known(at.clone())
-}
-
 fn text_or_null(text: Option<&str>) -> Value {
     text.map_or(Value::Null, Value::from)
 }
@@ -370,49 +363,6 @@ fn declared_default(run: &Run, key: StepKey, name: &str) -> Option<Value> {
     let declared: &OutputDecl =
         run.template_of(key)?.outputs.parameters.iter().find(|output| output.name == name)?;
     declared.default.clone().map(Value::from)
-}
-
-/// The outputs of a loop: lists over its succeeded children, in the order of their items
-/// (argo-workflows `workflow/controller/scope.go`, `operator.go` `processAggregateNodeOutputs`).
-fn aggregate(run: &Run, key: StepKey, step: &Step, path: &[&str]) -> Lookup {
-    if !step.phase.is_terminal() {
-        return Lookup::Unknown;
-    }
-    let children = run.children(key).iter().map(|child| run.at(*child));
-    let done: Vec<_> = children
-        .filter(|child| matches!(child.role, Role::Item(_)) && child.phase == Phase::Succeeded)
-        .collect();
-    if run.items.get(&key).is_none_or(|items| items.is_empty()) {
-        return match path {
-            ["result" | "parameters"] | ["parameters", _] => Lookup::Known(json!("[]")),
-            _ => Lookup::Absent,
-        };
-    }
-    let outputs = done.iter().filter_map(|child| child.outputs.as_deref());
-    let list: Vec<Value> = match path {
-        ["result"] => outputs.filter_map(|o| o.result.as_deref()).map(json_or_text).collect(),
-        ["parameters"] => outputs.map(text_parameters_object).collect(),
-        ["parameters", name @ ..] => {
-            let name = name.join(".");
-            outputs.filter_map(|o| o.parameter(&name)).map(as_text).collect()
-        }
-        _ => return Lookup::Unknown,
-    };
-    Lookup::Known(Value::String(Value::from(list).to_string()))
-}
-
-/// Parameters are texts, whatever they look like; results are read as JSON.
-fn as_text(value: &Value) -> Value {
-    Value::from(names::plain(value))
-}
-
-fn text_parameters_object(outputs: &argosy_model::Outputs) -> Value {
-    let texts = outputs.parameters.iter().map(|(name, value)| (name.to_string(), as_text(value)));
-    Value::Object(texts.collect())
-}
-
-fn json_or_text(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
 fn pairs(list: &[(String, String)], path: &[&str]) -> Lookup {

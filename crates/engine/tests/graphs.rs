@@ -253,6 +253,54 @@ fn collected_parameters_are_texts_and_collected_results_are_json() {
 }
 
 #[test]
+fn numbers_of_items_and_results_keep_their_text() {
+    // Upstream's item is a `json.RawMessage`: only white space goes.
+    let list = r#"[ 1.0, 1e3, 1.50, 12345678901234567890, 123456789012345678901234567890,
+        {"b": {"z": 1.50, "a": 2}, "a": 0.1234567890123456789}, [ 1.10 ] ]"#;
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Param": list});
+    let mut member = say("member", "{{item.n}} {{item.o}} {{=item.n}}");
+    member["each"] = json!({"Param": r#"[{"n": 1.10, "o": {"b": 1e3, "a": "<"}}]"#});
+    let all = say("all", "{{steps.each.outputs.result}}");
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[call, member], [all]]}}, greeting()]});
+    let world = World::of(graph, echo);
+    let result = |name: &str| {
+        let step = world.run.step(world.key(name)).unwrap();
+        step.outputs.as_ref().unwrap().result.clone().unwrap().into_string()
+    };
+    let whole = r#"{"a":0.1234567890123456789,"b":{"z":1.50,"a":2}}"#;
+    for (name, text) in [
+        ("(0:1.0)", "1.0"),
+        ("(1:1e3)", "1e3"),
+        ("(2:1.50)", "1.50"),
+        ("(3:12345678901234567890)", "12345678901234567890"),
+        ("(4:123456789012345678901234567890)", "123456789012345678901234567890"),
+        (r#"(5:a:0.1234567890123456789,b:{"z":1.50,"a":2})"#, whole),
+        ("(6:[1.10])", "[1.10]"),
+    ] {
+        assert_eq!(result(&format!("wf[0].each{name}")), text);
+    }
+    let member = r#"wf[0].member(0:n:1.10,o:{"b":1e3,"a":"<"})"#;
+    assert_eq!(result(member), r#"1.10 {"b":1e3,"a":"<"} 1.10"#);
+    let numbers = "1.0,1e3,1.50,12345678901234567890,123456789012345678901234567890";
+    assert_eq!(result("wf[1].all"), format!("[{numbers},{whole},[1.10]]"));
+}
+
+#[test]
+fn items_of_a_manifest_are_floats_and_whole_numbers() {
+    // YAML becomes JSON on its way in, and `1.50` a float; integers of 64 bits stay what they are.
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Items": [1.50, 1000.0, 12_345_678_901_234_567_890_u64, {"v": 1.0}]});
+    let graph = json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+    let world = World::crashing(graph, echo);
+    let names = ["(0:1.5)", "(1:1000)", "(2:12345678901234567890)", "(3:v:1)"];
+    assert_eq!(world.started, names.map(|name| format!("wf[0].each{name}")));
+    let last = world.run.step(world.key("wf[0].each(3:v:1)")).unwrap();
+    assert_eq!(last.outputs.as_ref().unwrap().result.as_deref(), Some(r#"{"v":1}"#));
+}
+
+#[test]
 fn a_loop_over_nothing_is_skipped() {
     let mut call = say("each", "{{item}}");
     call["each"] = json!({"Param": "[]"});

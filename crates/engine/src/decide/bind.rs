@@ -258,7 +258,7 @@ fn artifact_tag(view: &View<'_>, tag: &str) -> Result<Artifact, Miss> {
     let name = render_text(view, name)?;
     let path: Vec<&str> = name.split('.').collect();
     match view.get(&path) {
-        Lookup::Known(value) => artifact_value(value, tag)?
+        Lookup::Known(value) | Lookup::Written { value, .. } => artifact_value(value, tag)?
             .ok_or_else(|| Miss::Failed(format!("{tag} names no artifact"))),
         Lookup::Absent => Err(Miss::Absent(format!("{tag}: its producer was skipped or omitted"))),
         Lookup::Unknown => Err(Miss::Failed(format!("failed to resolve {tag}"))),

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use argosy_model::event::StepSeed;
 use argosy_model::graph::{Argument, Arguments, Body, Call, Graph, Target, Template};
 use argosy_model::run::Plan;
-use argosy_model::{Event, Inputs, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits};
-use serde_json::Value;
+use argosy_model::{Event, Inputs, Item, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits};
 
 use super::bind::{self, bind};
 use super::limit::WITH_THE_RUN;
@@ -71,7 +70,7 @@ impl Turn<'_> {
         parent: StepKey,
         role: Role,
         call: &Call,
-        item: Option<&Value>,
+        item: Option<&Item>,
     ) {
         let spec = Arc::clone(&self.run.spec);
         let Some(graph) = graph_of(&spec) else { return };

@@ -238,7 +238,7 @@ impl<'a> Evaluator<'a> {
             let value = match self.scope.get(known) {
                 Lookup::Unknown => continue,
                 Lookup::Absent => Value::Nil,
-                Lookup::Known(json) => {
+                Lookup::Known(json) | Lookup::Written { value: json, .. } => {
                     let value = Value::from_json(&json).map_err(|fault| fault.at(at))?;
                     self.env.burn(value.weight()).map_err(|fault| fault.at(at))?;
                     value
