@@ -196,6 +196,8 @@ impl Nodes<'_> {
             Kind::Steps => "Steps",
             Kind::Group => "StepGroup",
             Kind::Dag => "DAG",
+            // A loop over nothing is no group.
+            Kind::FanOut if step.phase == Phase::Skipped => "Skipped",
             Kind::FanOut => "TaskGroup",
             Kind::Retry => "Retry",
             Kind::Suspend => "Suspend",

@@ -83,6 +83,21 @@ fn tasks_hang_below_what_they_depend_on() {
 }
 
 #[test]
+fn a_loop_over_nothing_is_a_skipped_node_and_no_group() {
+    // argo-workflows `dag.go` `executeDAGTask`: "DAG task with empty withParams list should be
+    // skipped".
+    for (list, kind, phase) in [("[]", "Skipped", "Skipped"), ("[1]", "TaskGroup", "Running")] {
+        let task = json!({"name": "a", "target": {"Template": 1}, "each": {"Param": list}});
+        let graph = json!({"templates": [
+            {"name": "main", "body": {"Dag": {"tasks": [task]}}},
+            {"name": "leaf", "body": {"Process": {}}}]});
+        let workflow = workflow(&run(graph));
+        let node = node(&workflow, "wf.a");
+        assert_eq!((&node["type"], &node["phase"]), (&json!(kind), &json!(phase)), "{list}");
+    }
+}
+
+#[test]
 fn tries_are_nodes_below_a_retry_node() {
     let mut graph = two_groups();
     graph["templates"][1]["retry"] = json!({"limit": "1"});
