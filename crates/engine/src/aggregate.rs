@@ -29,7 +29,7 @@ pub(crate) fn aggregate(run: &Run, key: StepKey, step: &Step, path: &[&str]) -> 
         ["parameters"] => list(outputs.map(|o| text_parameters_object(o).to_string())),
         ["parameters", name @ ..] => {
             let name = name.join(".");
-            list(outputs.filter_map(|o| o.parameter(&name)).map(|value| as_text(value).to_string()))
+            values(outputs.filter_map(|o| o.parameter(&name)).map(names::plain).collect())
         }
         _ => return Lookup::Unknown,
     };
@@ -40,7 +40,21 @@ fn list(parts: impl Iterator<Item = String>) -> String {
     format!("[{}]", parts.collect::<Vec<_>>().join(","))
 }
 
-/// Parameters are texts, whatever they look like; results are read as JSON.
+/// The values of one parameter: as JSON if all are objects or lists, else as texts
+/// (`aggregatedJSONValueList`).
+fn values(texts: Vec<String>) -> String {
+    let group = |text: &String| serde_json::from_str(text).ok().filter(is_group);
+    match texts.iter().map(group).collect::<Option<Vec<Value>>>() {
+        Some(groups) => list(groups.iter().map(argosy_template::to_go_json)),
+        None => list(texts.into_iter().map(|text| Value::from(text).to_string())),
+    }
+}
+
+fn is_group(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
+/// Among all parameters of an item each is a text, whatever it looks like.
 fn as_text(value: &Value) -> Value {
     Value::from(names::plain(value))
 }

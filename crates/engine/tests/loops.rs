@@ -2,8 +2,8 @@
 
 mod common;
 
-use argosy_model::Phase;
-use common::{World, code, ok};
+use argosy_model::{Phase, RunPhase};
+use common::{World, code, ok, printing, writing};
 use serde_json::{Value, json};
 
 fn leaf() -> Value {
@@ -35,5 +35,40 @@ fn what_depends_on_a_loop_asks_its_items() {
             if name.ends_with(":1)") { code(1) } else { ok() }
         });
         assert_eq!(world.phase("wf.b"), after, "{depends} of {list}");
+    }
+}
+
+/// Runs a loop whose items write these values, then one that is given what is collected.
+fn collected(values: &'static [&'static str]) -> String {
+    let count = json!({"count": values.len().to_string()});
+    let producer = json!({"name": "p", "target": {"Template": 1}, "each": {"Sequence": count}});
+    let all = json!([{"name": "text", "value": "{{steps.p.outputs.parameters.v}}"}]);
+    let taker = json!({"name": "t", "target": {"Template": 2}, "arguments": {"parameters": all}});
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[producer], [taker]]}},
+        {"name": "leaf", "outputs": {"parameters": [{"name": "v", "from": {"Path": "/v"}}]},
+         "body": {"Process": {}}},
+        {"name": "take", "inputs": {"parameters": [{"name": "text"}]},
+         "body": {"Process": {"main": {"args": ["{{inputs.parameters.text}}"]}}}}]});
+    let mut values = values.iter();
+    let world = World::of(graph, move |_, _, process| match process.main.args.first() {
+        None => writing("v", values.next().unwrap()),
+        Some(text) => printing(text),
+    });
+    assert_eq!(world.run.phase, RunPhase::Succeeded, "{:?}", world.run.main);
+    let taken = world.run.step(world.key("wf[1].t")).unwrap();
+    taken.outputs.as_ref().unwrap().result.clone().unwrap().into_string()
+}
+
+#[test]
+fn collected_parameters_that_are_all_objects_or_lists_are_json() {
+    // argo-workflows `operator.go` `tryJSONUnmarshal`: otherwise each of them is a text.
+    for (values, expected) in [
+        (&[r#"{"k": 0, "a": 1.50}"#, "[ 1 ]"][..], r#"[{"a":1.5,"k":0},[1]]"#),
+        (&[r#"{"k":0}"#, "7"], r#"["{\"k\":0}","7"]"#),
+        (&[r#"{"k":0}"#, "x"], r#"["{\"k\":0}","x"]"#),
+        (&["1", "2"], r#"["1","2"]"#),
+    ] {
+        assert_eq!(collected(values), expected);
     }
 }

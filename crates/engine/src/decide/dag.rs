@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use argosy_model::graph::Dag;
-use argosy_model::{Kind, Phase, Role, StepKey};
+use argosy_model::{Phase, Role, StepKey};
 
 use super::bind::render_text;
 use super::making::dag_of;
