@@ -102,6 +102,26 @@ fn nothing_is_tried_again_when_waiting_would_pass_the_longest_time() {
 }
 
 #[test]
+fn the_longest_time_of_all_tries_ends_the_one_that_runs_but_not_the_first() {
+    let retry = json!({"limit": "9", "backoff": "1s", "max_duration": "4s"});
+    // The first try takes 5 s and is not bounded.
+    let mut world = World::of(process(&json!({"retry": retry})), |_, _, _| None);
+    world.pass(5_000);
+    assert_eq!(world.run.steps[0].phase, Phase::Running);
+    // The second one, which begins after 1 s of backoff, is ended 4 s after the first one began.
+    let world = World::of(process(&json!({"retry": retry})), |_, number, _| {
+        code(1).filter(|_| number == 0)
+    });
+    let attempts = &world.run.steps[0].attempts;
+    assert_eq!(attempts.len(), 2);
+    let first = attempts[0].started_ms;
+    assert_eq!(attempts[1].end.as_ref().unwrap().ended_ms - first, 4_000);
+    assert_eq!(attempts[1].kill, Some(argosy_model::attempt::Kill::Deadline));
+    assert_eq!(world.phase("wf"), Phase::Failed);
+    assert_eq!(world.message("wf"), "Max duration limit exceeded");
+}
+
+#[test]
 fn an_expression_about_the_last_try_must_hold() {
     for (expression, count) in [
         ("asInt(lastRetry.exitCode) == 1", 4),

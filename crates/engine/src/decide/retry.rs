@@ -57,7 +57,8 @@ pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries<'_>) -> Result<
     };
     let stop_at = duration("maxDuration", &retry.max_duration)?
         .map(|ms| tries.first_start_ms.saturating_add(ms));
-    if stop_at.is_some_and(|at| view.now_ms > at) {
+    // At that very moment the last try is ended.
+    if stop_at.is_some_and(|at| view.now_ms >= at) {
         return enough("Max duration limit exceeded");
     }
     let wait = match duration("duration", &retry.backoff)? {
@@ -129,7 +130,7 @@ fn whole(view: &View<'_>, name: &str, text: &str) -> Result<u64, String> {
 }
 
 /// A duration of the backoff that is not negative, in ms.
-fn milliseconds(view: &View<'_>, name: &str, text: &str) -> Result<i64, String> {
+pub(super) fn milliseconds(view: &View<'_>, name: &str, text: &str) -> Result<i64, String> {
     let text = render_text(view, text).map_err(|error| error.to_string())?;
     let nanos = go::duration::parse_or_seconds(text.trim()).ok().filter(|nanos| *nanos >= 0);
     let refuse = || format!("retryStrategy.backoff.{name}: {text:?} is not a duration from 0 on");
