@@ -17,6 +17,7 @@ mod frame;
 mod garbage;
 mod item;
 pub mod names;
+pub mod outcome;
 mod patch;
 mod pending;
 mod render;

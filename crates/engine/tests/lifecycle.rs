@@ -122,6 +122,34 @@ fn the_longest_time_of_all_tries_ends_the_one_that_runs_but_not_the_first() {
 }
 
 #[test]
+fn the_last_try_is_seen_as_its_node_shows_it() {
+    // argo-workflows `operator.go`: `lastChildNode.Phase` and `.Message`, in tags and expressions.
+    let deadline = "Step exceeded its deadline";
+    for (exit, phase, exit_code, message) in [
+        (Some(Exit::Code(3)), "Failed", "3", "main: Error (exit code 3)"),
+        (Some(Exit::OutOfMemory), "Failed", "137", "OOMKilled (exit code 137)"),
+        (Some(REFUSED), "Error", "-1", "no such image"),
+        (None, "Failed", "143", deadline),
+    ] {
+        let condition =
+            format!("lastRetry.status == '{phase}' && lastRetry.message == '{message}'");
+        let retry = json!({"limit": "1", "policy": "Always", "expression": condition});
+        let args = "{{retries}} {{lastRetry.exitCode}} {{lastRetry.status}} {{lastRetry.message}}";
+        let graph = one(&json!({"retry": retry, "active_deadline_s": "5",
+            "body": {"Process": {"main": {"args": [args]}}}}));
+        let seen = Rc::new(std::cell::RefCell::new(Vec::new()));
+        let sink = Rc::clone(&seen);
+        let world = World::of(graph, move |_, number, process| {
+            sink.borrow_mut().push(process.main.args[0].clone());
+            let text = if exit == Some(REFUSED) { message } else { "" };
+            if number == 0 { Some(End::with_message(exit.clone()?, text)) } else { ok() }
+        });
+        assert_eq!(world.run.phase, RunPhase::Succeeded, "{message}");
+        assert_eq!(*seen.borrow(), ["0 0  ", &format!("1 {exit_code} {phase} {message}")]);
+    }
+}
+
+#[test]
 fn an_expression_about_the_last_try_must_hold() {
     for (expression, count) in [
         ("asInt(lastRetry.exitCode) == 1", 4),

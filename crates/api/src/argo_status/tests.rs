@@ -119,6 +119,24 @@ fn tries_are_nodes_below_a_retry_node() {
 }
 
 #[test]
+fn a_try_that_exceeded_its_deadline_says_so() {
+    let mut run = run(json!({"templates": [{"name": "main", "body": {"Process": {}},
+        "active_deadline_s": "5", "retry": {"limit": "2"}}]}));
+    let attempt = run.current_attempt(StepKey(0)).unwrap().0;
+    let _ = decide(&mut run, Input::Placed { attempt, machine: 0 }, 1_000);
+    let _ = decide(&mut run, Input::Started { attempt, at_ms: 1_000 }, 1_000);
+    let _ = decide(&mut run, Input::Wake, 6_000);
+    let end = Box::new(End { ended_ms: 6_000, ..End::bare(Exit::Killed) });
+    let _ = decide(&mut run, Input::Ended { attempt, end }, 6_000);
+    let workflow = workflow(&run);
+    let first = node(&workflow, "wf(0)");
+    assert_eq!(
+        (&first["phase"], &first["message"]),
+        (&json!("Failed"), &json!("Step exceeded its deadline"))
+    );
+}
+
+#[test]
 fn a_try_that_was_never_started_ends_with_its_step() {
     let mut run = run(json!({"templates": [{
         "name": "main", "body": {"Process": {}}, "timeout": "5s", "retry": {"limit": "2"}}]}));

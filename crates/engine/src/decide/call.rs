@@ -326,6 +326,6 @@ fn shown_when(view: &View<'_>, when: &str) -> String {
 
 /// What a step that is ended with its run is told (argo-workflows
 /// `workflow/controller/exec_control.go`).
-pub(super) fn shutdown_text(how: Shutdown) -> String {
+pub(crate) fn shutdown_text(how: Shutdown) -> String {
     format!("workflow shutdown with strategy:  {how:?}")
 }

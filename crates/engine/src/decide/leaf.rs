@@ -7,16 +7,9 @@ use argosy_model::{
     Attempt, AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
 };
 
-use super::call::shutdown_text;
-use super::limit::WITH_THE_RUN;
 use super::retry::{Tries, Verdict, judge, milliseconds, retry_of};
 use super::turn::Turn;
-
-/// How an attempt's end reads as the end of its step.
-struct Outcome {
-    phase: Phase,
-    message: String,
-}
+use crate::outcome::{Last, Outcome, exit_code, seconds};
 
 impl Turn<'_> {
     /// Opens a step of processes: its first attempt is queued, or it waits for the run's
@@ -87,7 +80,7 @@ impl Turn<'_> {
         if end.exit.is_infrastructure() && kill.is_none() {
             return self.after_loss(key, &end);
         }
-        let outcome = outcome(&end, kill, self.run);
+        let outcome = Outcome::of(&end, kill, self.run);
         if !outcome.phase.is_failure() {
             return self.end_leaf(key, outcome, end.outputs);
         }
@@ -137,10 +130,13 @@ impl Turn<'_> {
         let tries = Tries {
             count: u32::try_from(user.clone().count()).unwrap_or(u32::MAX),
             first_start_ms: user.clone().next().map_or(self.now_ms, start_ms),
-            phase: outcome.phase,
-            message: &outcome.message,
-            exit_code: exit_code(&end.exit),
-            last_ms: (end.started_ms, end.ended_ms.max(end.started_ms)),
+            last: Last {
+                phase: outcome.phase,
+                message: outcome.message.clone(),
+                exit_code: exit_code(&end.exit),
+                seconds: seconds(end),
+            },
+            ended_ms: end.ended_ms.max(end.started_ms),
         };
         judge(self.view(key), retry, &tries)
     }
@@ -220,54 +216,4 @@ pub(crate) fn job_of(run: &crate::Run, key: StepKey) -> Option<Job> {
 /// Unix ms from which the time of a step's tries counts.
 fn start_ms(first: &Attempt) -> i64 {
     if first.started_ms == 0 { first.queued_ms } else { first.started_ms }
-}
-
-fn exit_code(exit: &Exit) -> Option<i32> {
-    match exit {
-        Exit::Code(code) => Some(*code),
-        Exit::Signal(signal) => Some(128 + signal),
-        Exit::OutOfMemory => Some(137),
-        Exit::Killed => Some(143),
-        _ => None,
-    }
-}
-
-/// Phase and message of an end (argo-workflows `workflow/controller/operator.go`
-/// `inferFailedReason`): the process's own failure is Failed, everything around it is Error.
-fn outcome(end: &End, kill: Option<Kill>, run: &crate::Run) -> Outcome {
-    let of = |phase, message: String| Outcome { phase, message };
-    let or = |text: String| {
-        if end.message.is_empty() { text } else { format!("{text}: {}", end.message) }
-    };
-    if end.exit == Exit::Code(0) {
-        return of(Phase::Succeeded, end.message.clone());
-    }
-    match kill {
-        Some(Kill::Deadline | Kill::RunDeadline) => {
-            return of(Phase::Failed, "Step exceeded its deadline".to_owned());
-        }
-        Some(Kill::Shutdown) => {
-            let text = match (&run.given_up, run.shutdown) {
-                (Some(_), _) => WITH_THE_RUN.to_owned(),
-                (None, how) => shutdown_text(how.unwrap_or(argosy_model::Shutdown::Terminate)),
-            };
-            return of(Phase::Failed, text);
-        }
-        Some(Kill::NotNeeded) => return of(Phase::Failed, "ended, as nothing needs it".to_owned()),
-        None => {}
-    }
-    match end.exit {
-        Exit::Code(code) => of(Phase::Failed, or(format!("main: Error (exit code {code})"))),
-        Exit::Signal(signal) => of(
-            Phase::Failed,
-            or(format!(
-                "main: Error (exit code {}): ended by signal {signal}, which was not sent from here",
-                128 + signal
-            )),
-        ),
-        Exit::OutOfMemory => of(Phase::Failed, or("OOMKilled (exit code 137)".to_owned())),
-        Exit::Killed => of(Phase::Failed, or("ended".to_owned())),
-        Exit::NotStarted => of(Phase::Failed, or("never started".to_owned())),
-        Exit::Refused | Exit::OutputsLost | Exit::Lost => of(Phase::Error, end.message.clone()),
-    }
 }

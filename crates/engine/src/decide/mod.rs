@@ -29,8 +29,10 @@ use crate::run::{Prepared, Run};
 use turn::Turn;
 
 pub(crate) use bind::render_text;
+pub(crate) use call::shutdown_text;
 pub(crate) use dag::resettle;
 pub(crate) use leaf::job_of;
+pub(crate) use limit::WITH_THE_RUN;
 pub(crate) use making::group_calls;
 
 /// Something that happened to a run.
