@@ -13,6 +13,7 @@ mod compiled;
 mod decide;
 pub mod depends;
 mod evolve;
+mod failures;
 mod frame;
 mod garbage;
 mod item;

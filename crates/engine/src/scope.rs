@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::aggregate::aggregate;
 use crate::decide::render_text;
+use crate::failures;
 use crate::item;
 use crate::names;
 use crate::run::Run;
@@ -236,7 +237,7 @@ impl<'a> View<'a> {
                 known(self.run.main.as_ref().map_or("Running", |(phase, _)| phase.as_str()))
             }
             ["message"] => known(self.run.main.as_ref().map_or("", |(_, message)| message)),
-            ["failures"] => known(&failures(self.run)),
+            ["failures"] => known(&failures::failures(self.run)),
             ["duration"] => {
                 let ms = self.now_ms - self.run.accepted_ms;
                 #[expect(clippy::cast_precision_loss, reason = "shown with six digits")]
@@ -404,27 +405,4 @@ fn creation(at_ms: i64, path: &[&str]) -> Lookup {
 /// A time as Kubernetes objects spell it.
 pub(crate) fn rfc3339(at_ms: i64) -> String {
     go::time::format_ms(go::time::RFC3339, at_ms)
-}
-
-/// `workflow.failures`: the failed steps as a JSON list (argo-workflows `docs/variables.md`).
-fn failures(run: &Run) -> String {
-    let failed = (0u32..).zip(&run.steps).filter(|(_, step)| {
-        step.phase.is_failure() && (step.kind.has_attempts() || step.kind == Kind::Nothing)
-    });
-    let list: Vec<_> = failed
-        .map(|(at, step)| {
-            let key = StepKey(at);
-            let full = names::full_name(run, key);
-            let template = run.template_of(key).map_or("", |template| &template.name);
-            json!({
-                "displayName": names::display_name(run, key),
-                "message": step.message.as_deref().unwrap_or_default(),
-                "templateName": template,
-                "phase": step.phase.as_str(),
-                "podName": names::pod_name(&run.spec.name, &full, template),
-                "finishedAt": rfc3339(step.ended_ms),
-            })
-        })
-        .collect();
-    Value::from(list).to_string()
 }

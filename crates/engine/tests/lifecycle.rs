@@ -411,3 +411,53 @@ fn a_task_tells_the_scheduler_its_gang() {
         .collect();
     assert_eq!(jobs, [gang]);
 }
+
+/// What an exit handler sees as `workflow.failures`.
+fn failures_of(mut graph: Value, exit: i32) -> String {
+    let seen = Rc::new(std::cell::RefCell::new(String::new()));
+    let sink = Rc::clone(&seen);
+    graph["templates"].as_array_mut().unwrap().push(json!({"name": "exit", "body":
+        {"Process": {"main": {"args": ["{{workflow.failures}}"]}}}}));
+    graph["on_exit"] = json!({"target": {"Template": 2}});
+    World::of(graph, move |name, _, process| {
+        if name.ends_with("onExit") {
+            *sink.borrow_mut() = process.main.args[0].clone();
+            return ok();
+        }
+        code(exit)
+    });
+    seen.take()
+}
+
+#[test]
+fn failures_are_a_quoted_list_of_all_failed_nodes() {
+    // argo-workflows `docs/variable-flow/variables.md`: JSON within a text of Go, "null" for none.
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[{"name": "a", "target": {"Template": 1},
+            "each": {"Items": ["x"]}}]]}},
+        {"name": "leaf", "body": {"Process": {}}, "retry": {"limit": "1"}}]});
+    assert_eq!(failures_of(graph.clone(), 0), r#""null""#);
+    let text = failures_of(graph, 1);
+    assert!(text.starts_with(r#""[{\"displayName\":\"wf\",\"message\":\"child 'wf-"#), "{text}");
+    let inner: String = serde_json::from_str(&text).unwrap();
+    let list: Value = serde_json::from_str(&inner).unwrap();
+    let word = |node: &Value, name: &str| node[name].as_str().unwrap().to_owned();
+    let shown: Vec<_> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| (word(node, "displayName"), word(node, "templateName")))
+        .collect();
+    // The root, its group, the item that was tried again, and both tries; a loop in a group is
+    // no node of its own.
+    let expected = [
+        ("wf", "main"),
+        ("[0]", ""),
+        ("a(0:x)", "leaf"),
+        ("a(0:x)(0)", "leaf"),
+        ("a(0:x)(1)", "leaf"),
+    ];
+    assert_eq!(shown, expected.map(|(name, template)| (name.to_owned(), template.to_owned())));
+    assert_eq!(list[2]["message"], "No more retries left");
+    assert_eq!(list[4]["message"], "main: Error (exit code 1)");
+}
