@@ -136,14 +136,17 @@ fn a_server_outlives_a_graceful_stop_and_a_suspended_run_goes_on() {
     let server = place.up(None).unwrap();
     let why = place.argosy(&["explain", "waits"]).out;
     assert!(why.contains("waits[0].approve") && why.contains("argosy resume"), "{why}");
-    let resumed = place.argosy(&[
-        "resume",
-        "waits",
-        "--node-field-selector",
-        "displayName=approve",
-        "--output-parameter",
-        "by=Ada",
-    ]);
+    let approve = ["resume", "waits", "--node-field-selector", "displayName=approve"];
+    for (more, text) in [
+        (&[][..], "'by' has not been set"),
+        (&["-p", "by=Ada", "-p", "nosuch=x"], "not expecting output parameter 'nosuch'"),
+    ] {
+        let refused = place.argosy(&[&approve, more].concat());
+        assert!(refused.code == Some(2) && refused.err.contains(text), "{}", refused.err);
+    }
+    let why = place.argosy(&["explain", "waits"]).out;
+    assert!(why.contains("waits[0].approve"), "nothing has changed: {why}");
+    let resumed = place.argosy(&["resume", "waits", "-p", "by=Ada"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.err);
     assert_eq!(place.argosy(&["wait", "waits"]).code, Some(0));
     assert_eq!(place.argosy(&["logs", "waits", "--no-prefix"]).out, "approved by Ada\n");

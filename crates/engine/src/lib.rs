@@ -28,7 +28,7 @@ mod snapshot;
 mod steps;
 mod weights;
 
-pub use decide::{Decision, Input, Supplied, decide, submit};
+pub use decide::{Decision, Input, Supplied, decide, is_suspended, refused, submit};
 pub use evolve::Broken;
 pub use pending::pending;
 pub use render::{Rendered, needs, render};

@@ -10,7 +10,7 @@ use argosy_engine::{Input, Supplied};
 use argosy_model::attempt::{End, Exit};
 use argosy_model::graph::{Retry, RetryPolicy};
 use argosy_model::run::{Plan, TaskSpec};
-use argosy_model::{AttemptId, Effect, Phase, ProcessSpec, RunPhase, Shutdown};
+use argosy_model::{AttemptId, Effect, Phase, ProcessSpec, RunPhase, Shutdown, StepKey};
 use common::{World, code, ok};
 use serde_json::{Value, json};
 
@@ -333,15 +333,65 @@ fn a_pause_ends_by_itself_or_by_somebody_with_values() {
                           "body": {"Suspend": {}}});
     let mut world = World::of(one(&supplied), |_, _, _| ok());
     let step = world.key("wf");
-    world.input(Input::Supply(Supplied { step, parameters: vec![("by".into(), json!("Ada"))] }));
+    world.input(supply(step, &[("by", "Ada")], None));
     world.input(Input::Resume { steps: vec![step] });
     assert_eq!(
         (world.run.phase, world.output("wf", "by")),
         (RunPhase::Succeeded, Some(json!("Ada")))
     );
-    let mut world = World::of(one(&supplied), |_, _, _| ok());
-    world.input(Input::Resume { steps: Vec::new() });
-    assert_eq!(world.run.phase, RunPhase::Failed, "the value is missing");
+}
+
+fn supply(step: StepKey, values: &[(&str, &str)], phase: Option<Phase>) -> Input {
+    let parameters = values.iter().map(|(name, value)| ((*name).into(), json!(value))).collect();
+    Input::Supply(Supplied { step, parameters, phase, message: String::new() })
+}
+
+#[test]
+fn a_resume_that_lacks_a_value_is_refused_and_so_are_values_that_nothing_waits_for() {
+    // argo-workflows `util.go`, `OverrideOutputParametersWithDefault` and `updateSuspendedNode`.
+    let pause = json!({"body": {"Suspend": {}}, "outputs": {"parameters": [
+        {"name": "by", "from": "Supplied"}, {"name": "at", "from": "Supplied", "default": "noon"},
+        {"name": "fixed", "from": {"Value": "x"}}]}});
+    let mut world = World::of(one(&pause), |_, _, _| ok());
+    let step = world.key("wf");
+    let missing = "raw output parameter 'by' has not been set and does not have a default value";
+    let why = |world: &World, input: &Input| argosy_engine::refused(&world.run, input);
+    let succeed = Some(Phase::Succeeded);
+    for (input, text) in [
+        (Input::Resume { steps: Vec::new() }, missing),
+        (Input::Resume { steps: vec![step] }, missing),
+        (supply(step, &[("at", "dawn")], succeed), missing),
+        (supply(step, &[("nosuch", "x")], None), "node is not expecting output parameter 'nosuch'"),
+        (
+            supply(step, &[("fixed", "y")], None),
+            "cannot set output parameter 'fixed' because it is not supplied or was already set",
+        ),
+        (Input::Resume { steps: vec![StepKey(7)] }, "none of these steps is suspended"),
+    ] {
+        assert_eq!(why(&world, &input).as_deref(), Some(text), "{input:?}");
+    }
+    let given = supply(step, &[("by", "Ada")], None);
+    assert_eq!(why(&world, &given), None);
+    world.input(given);
+    assert_eq!(
+        why(&world, &supply(step, &[("by", "Bob")], None)).as_deref(),
+        Some("cannot set output parameter 'by' because it is not supplied or was already set")
+    );
+    let resume = Input::Resume { steps: Vec::new() };
+    assert_eq!(why(&world, &resume), None);
+    world.input(resume);
+    assert_eq!(world.output("wf", "at"), Some(json!("noon")));
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+    // Values and the end in one, and an end that is none of the good ones.
+    for (input, phase) in [
+        (supply(step, &[("by", "Ada")], succeed), Phase::Succeeded),
+        (supply(step, &[], Some(Phase::Failed)), Phase::Failed),
+    ] {
+        let mut world = World::of(one(&pause), |_, _, _| ok());
+        assert_eq!(why(&world, &input), None);
+        world.input(input);
+        assert_eq!(world.phase("wf"), phase);
+    }
 }
 
 fn task(name: &str) -> TaskSpec {

@@ -37,7 +37,7 @@ impl Turn<'_> {
             return;
         }
         match step.kind {
-            Kind::Suspend => self.end_suspend(key),
+            Kind::Suspend => self.end_suspend(key, None),
             Kind::Retry => self.make_next_try(key),
             kind if kind.has_attempts() && !step.attempts.is_empty() => {
                 self.kill_leaf(key, Kill::Deadline);
