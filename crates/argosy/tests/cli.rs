@@ -175,6 +175,33 @@ fn stop_runs_the_exit_handler_and_terminate_does_not() {
 }
 
 #[test]
+fn numbers_of_a_parameter_file_are_those_of_a_manifest() {
+    // argo-workflows `ReadParametersFile`: YAML becomes JSON, and its text the value.
+    let manifest = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: numbers}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e, value: 1e3}]}
+  templates:
+    - name: main
+      container:
+        image: busybox
+        command: [echo, '{{workflow.parameters.a}} {{workflow.parameters.b}}
+          {{workflow.parameters.c}} {{workflow.parameters.d}} {{workflow.parameters.e}}']
+";
+    let place = place(&[
+        ("numbers.yaml", manifest),
+        ("values.yaml", "a: 1.0\nb: 1e3\nc: '1.0'\nd: {z: 1.50, b: 18446744073709551615}\n"),
+    ]);
+    let run = place.argosy(&["run", "numbers.yaml", "--parameter-file", "values.yaml"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let logs = place.argosy(&["logs", "numbers", "--no-prefix"]).out;
+    assert_eq!(logs, "1 1000 1.0 {\"b\":18446744073709551615,\"z\":1.5} 1000\n");
+}
+
+#[test]
 fn paths_of_the_machine_are_refused_with_the_flag_that_allows_them() {
     let manifest = "
 apiVersion: argoproj.io/v1alpha1

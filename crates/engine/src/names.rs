@@ -98,12 +98,13 @@ pub fn item_suffix(index: u32, item: Option<&Item>) -> String {
     format!("({index}:{})", value.replace(['(', ')'], ""))
 }
 
-/// A value as text: strings as they are, everything else as JSON.
+/// A value as text: strings as they are, everything else as JSON in Go's form, where 1000.0 is
+/// 1000.
 #[must_use]
 pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => argosy_template::to_go_json(other),
     }
 }
 
