@@ -20,6 +20,8 @@ pub(crate) struct View<'a> {
     pub(crate) owner: StepKey,
     /// The item of the loop that the text stands in.
     pub(crate) item: Option<&'a Item>,
+    /// The step that a hook is about.
+    pub(crate) about: StepKey,
     /// Inputs of a template whose step is not made yet: what its own declarations see.
     pub(crate) own: Option<(&'a Template, &'a [Option<Box<str>>])>,
     /// Names that this one evaluation sees on top.
@@ -32,7 +34,8 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn inside(run: &'a Run, owner: StepKey, now_ms: i64) -> View<'a> {
-        View { run, owner, item: None, own: None, extra: Vec::new(), now_ms, attempt: None }
+        let (item, own, extra, about, attempt) = (None, None, Vec::new(), StepKey::NONE, None);
+        View { run, owner, item, about, own, extra, now_ms, attempt }
     }
 
     /// What a template sees that nobody has called yet: nothing of the caller's.
@@ -42,6 +45,14 @@ impl<'a> View<'a> {
 
     pub(crate) fn with_item(mut self, item: Option<&'a Item>) -> View<'a> {
         self.item = item;
+        self
+    }
+
+    /// What a hook about `step` sees: of a loop the one item that it is about (argo-workflows
+    /// `workflow/controller/exit_handler.go` `resolveExitTmplArgument`).
+    pub(crate) fn about(mut self, step: StepKey) -> View<'a> {
+        self.item = self.run.item_of(step);
+        self.about = step;
         self
     }
 
@@ -148,6 +159,11 @@ impl<'a> View<'a> {
 
     /// A sibling by the name of its call.
     pub(crate) fn sibling(&self, name: &str) -> Option<StepKey> {
+        let about = self.run.step(self.about);
+        let is_item = about.is_some_and(|step| matches!(step.role, Role::Item(_)));
+        if is_item && self.run.call_of(self.about).is_some_and(|call| call.name == name) {
+            return Some(self.about);
+        }
         find_call(self.run, self.owner, name)
     }
 

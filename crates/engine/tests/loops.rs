@@ -2,7 +2,10 @@
 
 mod common;
 
-use argosy_model::{Phase, RunPhase};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use argosy_model::{Exit, Phase, RunPhase};
 use common::{World, code, ok, printing, writing};
 use serde_json::{Value, json};
 
@@ -70,5 +73,54 @@ fn collected_parameters_that_are_all_objects_or_lists_are_json() {
         (&["1", "2"], r#"["1","2"]"#),
     ] {
         assert_eq!(collected(values), expected);
+    }
+}
+
+#[test]
+fn hooks_about_an_item_see_the_item_under_the_name_of_its_call() {
+    // argo-workflows `dag.go` `executeDAGTask`: the node of the item is what `tasks.a` is.
+    for words in ["tasks", "steps"] {
+        let text =
+            format!("{{{{item}}}} {{{{{words}.a.status}}}} {{{{{words}.a.outputs.parameters.o}}}}");
+        let hook = |name: &str, expression: &str| {
+            let arguments = json!({"parameters": [{"name": "p", "value": text}]});
+            json!({"name": name, "expression": expression,
+                   "call": {"target": {"Template": 2}, "arguments": arguments}})
+        };
+        let ok_only = format!("{words}.a.status == 'Succeeded'");
+        let call = json!({"name": "a", "target": {"Template": 1}, "each": {"Items": ["x", "y"]},
+            "hooks": [hook("exit", ""), hook("good", &ok_only)]});
+        let body = match words {
+            "tasks" => json!({"Dag": {"tasks": [call]}}),
+            _ => json!({"Steps": [[call]]}),
+        };
+        let graph = json!({"templates": [
+            {"name": "main", "body": body},
+            {"name": "leaf", "outputs": {"parameters": [{"name": "o", "from": {"Path": "/o"}}]},
+             "body": {"Process": {}}},
+            {"name": "hook", "inputs": {"parameters": [{"name": "p"}]},
+             "body": {"Process": {"main": {"args": ["{{inputs.parameters.p}}"]}}}}]});
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let sink = Rc::clone(&seen);
+        let world = World::of(graph, move |name, _, process| {
+            if let Some(text) = process.main.args.first() {
+                let hook = name.rsplit('.').next().unwrap_or_default();
+                sink.borrow_mut().push(format!("{hook}: {text}"));
+                return ok();
+            }
+            let mut end = writing("o", if name.contains("0:x") { "O1" } else { "O2" })?;
+            if name.contains("1:y") {
+                end.exit = Exit::Code(1);
+            }
+            Some(end)
+        });
+        assert_eq!(world.run.phase, RunPhase::Failed, "y fails");
+        let mut seen = seen.take();
+        seen.sort();
+        assert_eq!(
+            seen,
+            ["good: x Succeeded O1", "onExit: x Succeeded O1", "onExit: y Failed O2"],
+            "{words}"
+        );
     }
 }

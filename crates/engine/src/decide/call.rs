@@ -84,9 +84,11 @@ impl Turn<'_> {
         if let (Some(each), None) = (&call.each, item) {
             return self.make_fan_out(parent, role, owner, each, call);
         }
-        // A hook about one item of a loop sees that item.
-        let hooked = matches!(role, Role::Hook(_)).then(|| self.run.item_of(parent)).flatten();
-        let view = self.view(owner).with_item(item.or(hooked));
+        let view = self.view(owner);
+        let view = match role {
+            Role::Hook(_) => view.about(parent),
+            _ => view.with_item(item),
+        };
         let target = resolve(&view, graph, &call.target);
         let shown = target.as_ref().map_or(StepSeed::NO_TEMPLATE, |(at, _)| *at);
         match call.when.as_deref().map(|when| holds(&view, when)) {
