@@ -70,7 +70,7 @@ impl Blobs {
     ) -> Result<Router, Failure> {
         let folder = self.folder()?;
         folder.create_space(&Space::new(&config.namespace)?).map_err(not_served)?;
-        let now_ms = SystemClock.now_ms();
+        let now_ms = SystemClock::new().now_ms();
         let endpoint = Endpoint::open(folder, keys, attempts, now_ms).map_err(not_served)?;
         let answer = move |request: Request| {
             let endpoint = endpoint.clone();

@@ -99,7 +99,7 @@ async fn start(
         .await
         .map_err(|error| Failure::other(format!("the spawner cannot be started: {error}")))?;
     let options = Options::default();
-    let clock = Arc::new(SystemClock);
+    let clock = Arc::new(SystemClock::new());
     let service = Service::start(options, store, local.backend, local.reports, clock).await?;
     Ok((service, local.attempts))
 }

@@ -71,7 +71,7 @@ impl ports::Service for Reader {
     }
 
     fn now_ms(&self) -> i64 {
-        SystemClock.now_ms()
+        SystemClock::new().now_ms()
     }
 
     fn trouble(&self) -> Option<Diagnostic> {

@@ -36,6 +36,9 @@ pub enum Error {
     /// It cannot be written, and is not in a state in which that is not needed.
     #[error("the data directory {0} cannot be written, and its last server has not closed it")]
     ReadOnly(String),
+    /// It is not there any more.
+    #[error("the database of {0} was removed, moved or replaced")]
+    Gone(String),
     /// What was written cannot be read again.
     #[error("damaged: {0}")]
     Damaged(String),
@@ -73,6 +76,9 @@ impl From<Error> for Diagnostic {
                 Code::DataReadOnly,
                 "make it writable, or copy it to where it is; a server that is stopped closes it",
             ),
+            Error::Gone(_) => {
+                (Code::StoreFailed, "stop the server, put the folder back, and start it again")
+            }
             Error::Damaged(_) => (Code::DataDamaged, RESCUE),
             Error::Database(error) if is_damage(error) => (Code::DataDamaged, RESCUE),
             _ => {

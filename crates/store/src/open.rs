@@ -1,6 +1,7 @@
 //! Opening a data directory.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct Store {
     pub(crate) readers: SqlitePool,
     pub(crate) writer: Option<Mutex<Writer>>,
     dir: PathBuf,
+    /// Device and number of the database's file, where this process writes to it.
+    written: Option<(u64, u64)>,
     /// Held for as long as this process may write.
     _lock: Option<File>,
 }
@@ -69,7 +72,8 @@ impl Store {
             .max_connections(READERS)
             .connect_lazy_with(self::options(&file).read_only(true));
         let writer = Some(Mutex::new(Writer { connection, seq }));
-        Ok(Store { readers, writer, dir: dir.to_owned(), _lock: Some(lock) })
+        let written = Some(identity(&file).map_err(io("looking into"))?);
+        Ok(Store { readers, writer, dir: dir.to_owned(), written, _lock: Some(lock) })
     }
 
     /// Opens a data directory for reading, also while a server writes to it.
@@ -87,7 +91,7 @@ impl Store {
             other => other.map(|()| options(&database(dir)).read_only(true))?,
         };
         let readers = SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(how);
-        Ok(Store { readers, writer: None, dir: dir.to_owned(), _lock: None })
+        Ok(Store { readers, writer: None, dir: dir.to_owned(), written: None, _lock: None })
     }
 
     /// Moves what stands in the log beside the database into it, so that it can be read where
@@ -98,6 +102,18 @@ impl Store {
         let mut writer = writer.lock().await;
         let moved = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
         let _ = moved.execute(&mut writer.connection).await;
+    }
+
+    /// Whether the database is still where it was opened. What is written into a file that has
+    /// lost its name is lost with the process.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if it is not.
+    pub(crate) fn is_in_place(&self) -> Result<()> {
+        match identity(&database(&self.dir)) {
+            Ok(found) if Some(found) == self.written => Ok(()),
+            _ => Err(Error::Gone(self.dir.display().to_string())),
+        }
     }
 
     /// A connection for writing.
@@ -123,6 +139,10 @@ impl Store {
     pub fn dir(&self) -> &Path {
         &self.dir
     }
+}
+
+fn identity(file: &Path) -> std::io::Result<(u64, u64)> {
+    fs::metadata(file).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 fn database(dir: &Path) -> PathBuf {

@@ -24,6 +24,7 @@ impl Store {
     pub async fn commit(&self, commit: &Commit) -> Result<u64> {
         let writer = self.writer.as_ref().ok_or(Error::Busy("opened for reading".to_owned()))?;
         let mut writer = writer.lock().await;
+        self.is_in_place()?;
         let committed = write(&mut writer, commit).await;
         if committed.is_err() {
             // A script that ended early has left its transaction open. It goes with the connection.

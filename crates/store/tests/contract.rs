@@ -240,6 +240,26 @@ async fn a_refused_commit_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn nothing_is_written_into_a_database_that_is_not_there_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let store = open(&data).await;
+    store.commit(&Made::new(1, spec("a")).commit()).await.unwrap();
+    let moved = dir.path().join("moved");
+    std::fs::rename(&data, &moved).unwrap();
+    let refused = store.commit(&Made::new(2, spec("b")).commit()).await;
+    assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
+    // Another one in its place is not its own.
+    drop(open(&data).await);
+    let refused = store.commit(&Made::new(2, spec("b")).commit()).await;
+    assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
+    std::fs::remove_dir_all(&data).unwrap();
+    std::fs::rename(&moved, &data).unwrap();
+    store.commit(&Made::new(2, spec("b")).commit()).await.unwrap();
+    assert_eq!(store.load(0).await.unwrap().runs.len(), 2);
+}
+
+#[tokio::test]
 async fn lists_are_filtered_and_paged_newest_first() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;

@@ -17,7 +17,7 @@ const PAGE: usize = 1_000;
 /// Unix ms.
 pub(super) fn now_ms() -> i64 {
     use argosy_server::Clock as _;
-    argosy_server::SystemClock.now_ms()
+    argosy_server::SystemClock::new().now_ms()
 }
 
 /// The path of a run.

@@ -19,8 +19,13 @@ pub enum Kind {
 pub struct Image {
     /// What stands for it.
     pub kind: Kind,
-    /// What is run when a container has no command; empty when unknown.
+    /// What is run, before the container's arguments, when it has no command.
     pub entrypoint: Vec<String>,
+    /// What is run, or given to the entry point, when a container has neither command nor
+    /// arguments. With neither this nor an entry point nothing is known.
+    pub cmd: Vec<String>,
+    /// Whether arguments that begin with an option are given to what `cmd` names.
+    pub takes_options: bool,
     /// The folder that its processes start in; empty when it does not matter.
     pub working_dir: String,
 }
@@ -44,21 +49,53 @@ impl ImageTable {
     }
 }
 
+impl Image {
+    /// Of this kind, with nothing known.
+    #[must_use]
+    pub fn of(kind: Kind) -> Image {
+        let (entrypoint, cmd, working_dir) = (Vec::new(), Vec::new(), String::new());
+        Image { kind, entrypoint, cmd, takes_options: false, working_dir }
+    }
+
+    /// The program and its arguments for a container, as a container runtime puts them together;
+    /// `None` where it has no command and what the image runs is not known.
+    #[must_use]
+    pub fn argv<'a>(&'a self, command: &'a [String], args: &'a [String]) -> Option<Vec<&'a str>> {
+        if command.is_empty() && self.entrypoint.is_empty() && self.cmd.is_empty() {
+            return None;
+        }
+        let is_option = args.first().is_some_and(|first| first.starts_with('-'));
+        let (first, rest) = match (command, args) {
+            ([], []) => (&*self.entrypoint, &*self.cmd),
+            ([], args) if self.takes_options && is_option => (&*self.cmd, args),
+            ([], args) => (&*self.entrypoint, args),
+            (command, args) => (command, args),
+        };
+        Some(first.iter().chain(rest).map(String::as_str).collect())
+    }
+}
+
+/// As the images say of themselves (`ENTRYPOINT` and `CMD`).
 fn builtin(reference: &str) -> Image {
     let (repository, tag) = parts(reference);
-    let (kind, entrypoint) = match (repository, tag) {
-        ("argoproj/argosay", "v1") | ("docker/whalesay", _) => (Kind::Builtin, "cowsay"),
-        ("argoproj/argosay", _) => (Kind::Builtin, "argosay"),
-        ("busybox" | "alpine", _) => (Kind::Builtin, "sh"),
-        ("debian" | "ubuntu" | "bash" | "fedora" | "rockylinux", _) => (Kind::Builtin, "bash"),
-        ("python", _) => (Kind::Builtin, "python3"),
+    let (kind, entrypoint, cmd) = match (repository, tag) {
+        ("argoproj/argosay", "v1") | ("docker/whalesay", _) => (Kind::Builtin, "", "cowsay"),
+        ("argoproj/argosay", _) => (Kind::Builtin, "argosay", ""),
+        ("busybox" | "alpine", _) => (Kind::Builtin, "", "sh"),
+        ("debian" | "ubuntu" | "bash" | "fedora" | "rockylinux", _) => (Kind::Builtin, "", "bash"),
+        ("python", _) => (Kind::Builtin, "", "python3"),
         // Of these the entry point is known, and nothing is said of the machine having it.
-        ("curlimages/curl", _) => (Kind::Host, "curl"),
-        ("alpine/git", _) => (Kind::Host, "git"),
-        _ => (Kind::Host, ""),
+        ("curlimages/curl", _) => (Kind::Host, "curl", ""),
+        ("alpine/git", _) => (Kind::Host, "git", "--help"),
+        _ => (Kind::Host, "", ""),
     };
-    let entrypoint = Some(entrypoint).filter(|name| !name.is_empty()).map(str::to_owned);
-    Image { kind, entrypoint: entrypoint.into_iter().collect(), working_dir: String::new() }
+    let words = |word: &str| Some(word.to_owned()).filter(|word| !word.is_empty()).into_iter();
+    Image {
+        entrypoint: words(entrypoint).collect(),
+        cmd: words(cmd).collect(),
+        takes_options: repository == "bash",
+        ..Image::of(kind)
+    }
 }
 
 /// Repository and tag of a reference; those of Docker Hub without host and `library/`.
@@ -80,27 +117,51 @@ mod tests {
 
     #[test]
     fn references_are_known_whatever_their_spelling() {
-        for (reference, kind, entrypoint) in [
-            ("busybox", Kind::Builtin, "sh"),
-            ("alpine:3.23", Kind::Builtin, "sh"),
-            ("docker.io/library/alpine:latest", Kind::Builtin, "sh"),
-            ("alpine@sha256:0123", Kind::Builtin, "sh"),
-            ("debian:12", Kind::Builtin, "bash"),
-            ("python:alpine3.23", Kind::Builtin, "python3"),
-            ("argoproj/argosay:v2", Kind::Builtin, "argosay"),
-            ("argoproj/argosay:v1", Kind::Builtin, "cowsay"),
-            ("docker/whalesay:latest", Kind::Builtin, "cowsay"),
-            ("curlimages/curl", Kind::Host, "curl"),
-            ("registry.local:5000/alpine", Kind::Host, ""),
-            ("nginx:1.13", Kind::Host, ""),
-            ("", Kind::Host, ""),
+        for (reference, kind, entrypoint, cmd) in [
+            ("busybox", Kind::Builtin, "", "sh"),
+            ("alpine:3.23", Kind::Builtin, "", "sh"),
+            ("docker.io/library/alpine:latest", Kind::Builtin, "", "sh"),
+            ("alpine@sha256:0123", Kind::Builtin, "", "sh"),
+            ("debian:12", Kind::Builtin, "", "bash"),
+            ("python:alpine3.23", Kind::Builtin, "", "python3"),
+            ("argoproj/argosay:v2", Kind::Builtin, "argosay", ""),
+            ("argoproj/argosay:v1", Kind::Builtin, "", "cowsay"),
+            ("docker/whalesay:latest", Kind::Builtin, "", "cowsay"),
+            ("curlimages/curl", Kind::Host, "curl", ""),
+            ("registry.local:5000/alpine", Kind::Host, "", ""),
+            ("nginx:1.13", Kind::Host, "", ""),
+            ("", Kind::Host, "", ""),
         ] {
             let found = ImageTable::default().find(reference);
-            assert_eq!(
-                (found.kind, &*found.entrypoint.join(" ")),
-                (kind, entrypoint),
-                "{reference}"
-            );
+            let words = (&*found.entrypoint.join(" "), &*found.cmd.join(" "));
+            assert_eq!((found.kind, words), (kind, (entrypoint, cmd)), "{reference}");
+        }
+    }
+
+    #[test]
+    fn command_and_arguments_take_the_place_of_entry_point_and_cmd() {
+        // The table of Kubernetes ("Define a Command and Arguments for a Container").
+        for (image, command, args, expected) in [
+            ("alpine", "", "", Some("sh")),
+            ("alpine", "", "echo hi", Some("echo hi")),
+            ("alpine", "ls", "", Some("ls")),
+            ("alpine", "ls", "-l /", Some("ls -l /")),
+            ("argoproj/argosay:v2", "", "", Some("argosay")),
+            ("argoproj/argosay:v2", "", "echo hi", Some("argosay echo hi")),
+            ("argoproj/argosay:v2", "ls", "", Some("ls")),
+            ("alpine/git", "", "", Some("git --help")),
+            ("alpine/git", "", "status", Some("git status")),
+            ("bash:5", "", "-c true", Some("bash -c true")),
+            ("bash:5", "", "echo hi", Some("echo hi")),
+            ("nginx", "", "", None),
+            ("nginx", "", "-v", None),
+            ("nginx", "nginx", "-v", Some("nginx -v")),
+        ] {
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            let image_found = ImageTable::default().find(image);
+            let (command, args) = (words(command), words(args));
+            let argv = image_found.argv(&command, &args).map(|argv| argv.join(" "));
+            assert_eq!(argv.as_deref(), expected, "{image} {command:?} {args:?}");
         }
     }
 
@@ -108,9 +169,9 @@ mod tests {
     fn entries_of_the_user_come_first() {
         let mut table = ImageTable::default();
         let image = Image {
-            kind: Kind::Folder("/srv/root".into()),
             entrypoint: vec!["serve".into()],
             working_dir: "/app".into(),
+            ..Image::of(Kind::Folder("/srv/root".into()))
         };
         table.insert("alpine:3", image.clone());
         assert_eq!(table.find("alpine:3"), image);

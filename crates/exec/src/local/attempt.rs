@@ -110,6 +110,9 @@ impl Attempt {
         }
         let made = layout.make(plan.level, &house.spares);
         made.map_err(|error| refused(format!("cannot make its folder: {error}")))?;
+        let cleared =
+            plan.members().try_for_each(|member| layout.clear_logs(&member.container.name));
+        cleared.map_err(|error| refused(format!("cannot begin its log: {error}")))?;
         let own = Space::new(&job.space).map_err(|error| refused(error.what))?;
         let (spec, space) = (&job.spec, &*job.space);
         stage::inputs(&spec.inputs, &layout, &*house.store, &own).await.map_err(refused)?;

@@ -241,6 +241,7 @@ impl Local {
     /// the first [`Local::run`].
     pub fn forget_all_but(&self, wanted: &BTreeSet<AttemptId>) {
         self.attempts().expected = wanted.clone();
+        self.house.jobs.forget_all_but(wanted);
         for attempt in layout::found(&self.house.data_dir) {
             if !wanted.contains(&attempt) {
                 self.forget(attempt);

@@ -3,7 +3,7 @@
 use super::spawner::{SpawnerEvent, SpawnerHandle};
 use argosy_model::AttemptId;
 use argosy_spawn::{Abilities, Exit, Start};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
 
@@ -39,6 +39,8 @@ pub struct Jobs {
 #[derive(Debug, Default)]
 struct Table {
     known: BTreeMap<String, Known>,
+    /// The attempts of an earlier server that are gone on with, once that is known.
+    wanted: Option<BTreeSet<AttemptId>>,
 }
 
 #[derive(Debug, Default)]
@@ -54,15 +56,10 @@ impl Jobs {
     pub fn new(handle: SpawnerHandle) -> (Self, Listener) {
         let (told_boot, boot) = watch::channel(String::new());
         let (told_abilities, abilities) = watch::channel(None);
-        let table = Arc::default();
-        let listener = Listener {
-            table: Arc::clone(&table),
-            handle: handle.clone(),
-            told_boot,
-            told_abilities,
-        };
         handle.probe();
-        (Self { handle, table, boot, abilities }, listener)
+        let jobs = Self { handle, table: Arc::default(), boot, abilities };
+        let listener = Listener { jobs: jobs.clone(), told_boot, told_abilities };
+        (jobs, listener)
     }
 
     /// The instance of the spawner that is connected.
@@ -92,6 +89,34 @@ impl Jobs {
         self.handle.kill(id.to_owned(), signal);
     }
 
+    /// Has all jobs of earlier servers forgotten but those of these attempts: a server that was
+    /// killed may have forgotten an attempt and not said so.
+    pub fn forget_all_but(&self, wanted: &BTreeSet<AttemptId>) {
+        let mut table = lock(&self.table);
+        table.wanted = Some(wanted.clone());
+        let ids: Vec<_> = table.known.keys().cloned().collect();
+        ids.iter().for_each(|id| self.drop_unwanted(&mut table, id));
+    }
+
+    /// Has a job forgotten that nobody here has ordered or wants.
+    fn drop_unwanted(&self, table: &mut Table, id: &str) {
+        let Some(known) = table.known.get_mut(id).filter(|known| known.waiting.is_none()) else {
+            return;
+        };
+        let attempt = id.split('/').next().and_then(|attempt| attempt.parse().ok());
+        let is_wanted = |wanted: &BTreeSet<_>| attempt.is_some_and(|it| wanted.contains(&it));
+        if known.forgotten || table.wanted.as_ref().is_none_or(is_wanted) {
+            return;
+        }
+        if known.ended {
+            table.known.remove(id);
+            self.handle.forget(id.to_owned());
+        } else {
+            known.forgotten = true;
+            self.handle.kill(id.to_owned(), KILL);
+        }
+    }
+
     /// Waits until every order given so far is on its way to the spawner.
     pub async fn flush(&self) {
         self.handle.flush().await;
@@ -102,6 +127,9 @@ impl Jobs {
         let first = id(attempt, 0);
         let prefix = first.trim_end_matches('0').to_owned();
         let mut table = lock(&self.table);
+        if let Some(wanted) = &mut table.wanted {
+            wanted.remove(&attempt);
+        }
         let ids: Vec<_> = table
             .known
             .range(prefix.clone()..)
@@ -133,8 +161,7 @@ pub fn id(attempt: AttemptId, process: usize) -> String {
 
 /// Hears the spawner's events and passes them on.
 pub struct Listener {
-    table: Arc<Mutex<Table>>,
-    handle: SpawnerHandle,
+    jobs: Jobs,
     told_boot: watch::Sender<String>,
     told_abilities: watch::Sender<Option<Abilities>>,
 }
@@ -175,7 +202,7 @@ impl Listener {
     }
 
     fn tell(&self, id: String, change: Change) {
-        let mut table = lock(&self.table);
+        let mut table = lock(&self.jobs.table);
         let known = table.known.entry(id.clone()).or_default();
         known.ended |= matches!(change, Change::Ended(_));
         if let Some(waiting) = &known.waiting {
@@ -184,7 +211,9 @@ impl Listener {
         }
         if known.ended && known.forgotten {
             table.known.remove(&id);
-            self.handle.forget(id);
+            self.jobs.handle.forget(id);
+        } else {
+            self.jobs.drop_unwanted(&mut table, &id);
         }
     }
 }

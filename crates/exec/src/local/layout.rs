@@ -88,6 +88,17 @@ impl Layout {
         Log { attempt: self.attempt, container, stream }.path(&self.data_dir)
     }
 
+    /// Removes the logs of a process. Those of an attempt that has never run are of another one,
+    /// which had its number before the database was taken from a backup.
+    pub fn clear_logs(&self, container: &str) -> io::Result<()> {
+        [Stream::Out, Stream::Err].into_iter().try_for_each(|stream| {
+            match fs::remove_file(self.log(container, stream)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        })
+    }
+
     /// How far the attempt came under an earlier server; `None` if it was not ordered.
     pub fn marker(&self) -> io::Result<Option<Marker>> {
         match fs::read_to_string(self.root.join(MARKER)) {

@@ -125,19 +125,14 @@ impl Orders {
 
     fn argv(&self, member: &Member, house: &House, env: &Env) -> Result<Vec<String>, String> {
         let container = &member.container;
-        let command = match &container.command[..] {
-            [] => &member.image.entrypoint,
-            command => command,
-        };
-        if command.is_empty() {
-            return Err(format!(
+        let words = member.image.argv(&container.command, &container.args).ok_or_else(|| {
+            format!(
                 "container {:?} has no command, and that of image {:?} is not known here; \
                  set `command`",
                 container.name, container.image
-            ));
-        }
-        let words = command.iter().chain(&container.args).map(|word| env.expand(word));
-        let mut argv: Vec<_> = words.collect();
+            )
+        })?;
+        let mut argv: Vec<_> = words.into_iter().map(|word| env.expand(word)).collect();
         if let Some(script) = &container.script {
             let name = format!("script-{}", member.index);
             self.write_script(&name, script)

@@ -269,7 +269,7 @@ async fn an_output_of_an_image_that_is_a_folder_ends_inside_of_it() {
     let mut house = House::with(|options| {
         options.allow_host_paths = vec!["/".into()];
         let kind = Kind::Folder(path);
-        let image = Image { kind, entrypoint: vec![], working_dir: String::new() };
+        let image = Image::of(kind);
         options.images.insert("boxed", image);
     })
     .await;

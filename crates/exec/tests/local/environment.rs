@@ -97,9 +97,9 @@ async fn images_have_entry_points_and_tools() {
     for (number, spec, expected) in [
         (0, image("argoproj/argosay:v2", &[], &["echo", "hi"]), "hi"),
         (1, image("argoproj/argosay:v2", &["argosay"], &[]), "hello argo"),
-        (2, image("alpine", &[], &["-c", "echo $0"]), "sh"),
+        (2, image("alpine", &[], &["echo", "sh"]), "sh"),
         (3, image("python:3", &["python", "-c"], &["print(6*7)"]), "42"),
-        (4, image("python:3", &[], &["-c", "print(6*7)"]), "42"),
+        (4, image("python:3", &[], &["python3", "-c", "print(6*7)"]), "42"),
         (5, image("docker/whalesay", &["sh", "-c"], &["cowsay x | head -2 | tail -1"]), "< x >"),
     ] {
         house.run(number, &spec);
@@ -142,9 +142,9 @@ async fn an_image_may_be_a_folder() {
     let folder = root.path().to_owned();
     let mut house = House::with(|options| {
         let image = Image {
-            kind: Kind::Folder(folder),
             entrypoint: vec!["/bin/sh".into()],
             working_dir: "/bin".into(),
+            ..Image::of(Kind::Folder(folder))
         };
         options.images.insert("mine", image);
     })

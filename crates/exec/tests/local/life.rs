@@ -2,9 +2,10 @@
 
 use crate::house::{House, attempt, container, parameter, shell};
 use argosy_exec::local::{Level, Report};
-use argosy_exec::logs::{self, Stream};
+use argosy_exec::logs::{self, Log, Stream};
 use argosy_model::process::SetMember;
 use argosy_model::{Exit, ProcessSpec, RunId, limits};
+use std::io::Read;
 
 #[tokio::test]
 async fn a_process_ends_with_its_code_and_its_output_is_the_result() {
@@ -18,6 +19,19 @@ async fn a_process_ends_with_its_code_and_its_output_is_the_result() {
     assert!(end.staged_ms <= at_ms && at_ms <= end.ended_ms && end.ended_ms <= end.saved_ms);
     assert_eq!(house.log(0, "main", Stream::Out), "one\ntwo\n");
     assert_eq!(house.log(0, "main", Stream::Err), "three\n");
+}
+
+#[tokio::test]
+async fn what_another_attempt_of_its_number_wrote_is_not_its_own() {
+    // As after the database was taken from a backup, and the folder was not.
+    let mut house = House::new().await;
+    let log = Log { attempt: attempt(0), container: "main".into(), stream: Stream::Out };
+    let path = log.path(&house.data());
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "of another one\n").unwrap();
+    house.run(0, &shell("echo own"));
+    assert_eq!(house.end().await.outputs.result.as_deref(), Some("own"));
+    assert_eq!(house.log(0, "main", Stream::Out), "own\n");
 }
 
 #[tokio::test]
@@ -240,6 +254,43 @@ async fn attempts_that_nobody_wants_after_a_restart_are_ended_and_removed() {
     std::fs::write(house.folder(1).join("tmp/go"), "").unwrap();
     house.run(1, &shell("echo up; until test -e /tmp/go; do sleep 0.02; done"));
     assert_eq!(house.end().await.exit, Exit::Code(0));
+}
+
+#[tokio::test]
+async fn the_spawner_keeps_no_end_that_a_later_server_does_not_want() {
+    let mut house = House::new().await;
+    for number in [0, 1] {
+        house.run(number, &shell("true"));
+        house.end().await;
+    }
+    // Their server was killed before it had them forgotten, and one folder is gone already.
+    house.local = None;
+    std::fs::remove_dir_all(house.folder(0)).unwrap();
+    house.restart().await;
+    house.local().forget_all_but(&[attempt(1)].into());
+    // What the spawner had to say comes before the answer to this.
+    assert!(house.local().abilities().await.is_some());
+    house.local().flush().await;
+    assert_eq!(known_to_spawner(&house), [format!("{}/0", attempt(1))]);
+}
+
+/// The jobs that the spawner knows, which it tells to every new connection.
+fn known_to_spawner(house: &House) -> Vec<String> {
+    let mut stream = argosy_spawn::connect(&house.data()).unwrap();
+    let mut decoder = argosy_spawn::Decoder::default();
+    let (mut known, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        while let Some(report) = decoder.take().unwrap() {
+            match report {
+                argosy_spawn::Report::Exited { id, .. } => known.push(id),
+                argosy_spawn::Report::Listed => return known,
+                _ => {}
+            }
+        }
+        let length = stream.read(&mut buffer).unwrap();
+        assert!(length > 0, "the spawner has gone");
+        decoder.push(&buffer[..length]);
+    }
 }
 
 #[tokio::test]

@@ -42,7 +42,11 @@ impl Connection {
                 }
             }
         });
-        let late = || io::Error::new(ErrorKind::TimedOut, "the spawner does not answer");
+        let late = || {
+            let what = "the spawner of the data directory does not answer: see whether the process \
+                        `argosy __spawner` is stopped (`kill -CONT`); killing it ends all its jobs";
+            io::Error::new(ErrorKind::TimedOut, what)
+        };
         opened.await.unwrap_or_else(|_| Err(late()))
     }
 
