@@ -109,7 +109,28 @@ fn scalar(json: &str) -> Option<Value> {
     }
 }
 
-/// A JSON text as a value; the text itself where no value can hold it.
-pub(crate) fn read(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_else(|_| Value::from(json))
+/// A JSON text as a value; as it stands where no value can hold it (1e400, half of a surrogate
+/// pair).
+fn read(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|_| Value::from(bare(json)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_value_can_hold_is_seen_as_it_stands() {
+        for (json, path, expected) in [
+            ("1E400", &[][..], Lookup::Known(Value::from("1E400"))),
+            (r#"{"a":1E400}"#, &["a"], Lookup::Known(Value::from("1E400"))),
+            (r#""\ud800x""#, &[], Lookup::Known(Value::from("\\ud800x"))),
+            (r#"{"a":null}"#, &["a"], Lookup::Known(Value::Null)),
+            (r#"{"a":1,"a":2}"#, &["a"], Lookup::Known(Value::from("2"))),
+            (r#"{"a":1}"#, &["b"], Lookup::Unknown),
+        ] {
+            let item = Item::new(json.to_owned()).unwrap();
+            assert_eq!(lookup(Some(&item), path), expected, "{json}");
+        }
+    }
 }
