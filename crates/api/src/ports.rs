@@ -44,6 +44,16 @@ impl RunView {
         look(&copy)
     }
 
+    /// The run as it is now, for one who takes longer to look at it: it does not change, and the
+    /// loop does not wait.
+    #[must_use]
+    pub fn still(&self) -> RunView {
+        match self.version {
+            Some(_) => RunView::new(Arc::new(RwLock::new(self.read(Run::clone))), None),
+            None => self.clone(),
+        }
+    }
+
     /// Waits until the run has changed since the last call; `false` when it never will again.
     /// Changes in between are one change.
     pub async fn changed(&mut self) -> bool {

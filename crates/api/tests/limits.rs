@@ -117,6 +117,9 @@ fn tested(limit: Limit) -> Tested {
             Manifest(|nodes| when(&format!("[{}] == ''", each(nodes - 3, |_| "1,".into()))))
         }
         "steps" => By("engine/tests/bounds.rs", "exactly_as_many_steps_as_the_limit_are_let_begin"),
+        "run-bytes" => {
+            By("engine/tests/bounds.rs", "exactly_as_many_bytes_as_the_limit_are_let_go_on")
+        }
         "call-depth" => By(
             "engine/tests/graphs.rs",
             "as_many_levels_as_the_limit_are_called_and_one_more_is_not",

@@ -239,6 +239,15 @@ fn a_run_without_a_server_says_that_its_disk_is_full() {
 }
 
 #[test]
+fn a_server_is_stopped_in_order_as_soon_as_it_has_greeted() {
+    let place = Place::new();
+    for _ in 0..5 {
+        // It must not end by the signal itself, however soon that comes.
+        place.up(None).unwrap().stop();
+    }
+}
+
+#[test]
 fn a_server_whose_disk_is_full_says_so_recovers_and_ends_when_it_is_told_to() {
     let place = Place::new();
     place.file("waits.yaml", WAITS);

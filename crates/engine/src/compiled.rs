@@ -9,6 +9,7 @@ use argosy_model::run::Plan;
 use argosy_template::{Expr, Text, When};
 
 use crate::depends::Depends;
+use crate::eager;
 use crate::weights;
 
 /// How many parsed texts are kept; a graph has far fewer distinct ones.
@@ -34,8 +35,8 @@ pub(crate) struct Compiled {
 pub(crate) struct DagPlan {
     /// For each task, what it waits for by position; `None` for a task that waits for nothing.
     pub(crate) depends: Vec<Option<Depends<u32>>>,
-    /// For each task, whether that may be decided before all of it has ended.
-    pub(crate) eager: Vec<bool>,
+    /// For each task where that may be decided before all of it has ended, how.
+    pub(crate) eager: HashMap<u32, eager::Plan>,
     /// For each task, the positions of the tasks that its `depends` names.
     pub(crate) needs: Vec<Vec<u32>>,
     /// For each task, the positions of the tasks that name it.
@@ -63,7 +64,9 @@ impl DagPlan {
             let find = &mut |name: &str| position.get(name).copied();
             let depends = depends.and_then(|depends| depends.looked_up(find));
             plan.needs.push(needs);
-            plan.eager.push(depends.as_ref().is_some_and(Depends::is_eager));
+            if let Some(depends) = depends.as_ref().filter(|depends| depends.is_eager()) {
+                plan.eager.insert(at, eager::Plan::new(depends));
+            }
             plan.depends.push(depends);
         }
         plan

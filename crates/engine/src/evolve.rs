@@ -7,6 +7,7 @@ use argosy_model::{
     StepKey, StepSeed, Turn,
 };
 
+use crate::bytes;
 use crate::run::Run;
 
 /// An event that does not fit the run: the log is damaged, or a later version wrote it.
@@ -60,15 +61,16 @@ impl Run {
             Event::StepAdded(seed) => self.add_step(seed, at_ms),
             Event::ItemsListed { step, items } => self.list_items(*step, items),
             Event::TaskAdded(task) => {
+                self.hold(0, bytes::task(task));
                 self.tasks.push(Arc::new((**task).clone()));
                 Ok(())
             }
             Event::StepStarted { step } => self.start_step(*step, at_ms),
             Event::DeadlineSet { step, deadline_ms } => self.set_deadline(*step, *deadline_ms),
             Event::StepMessage { step, message } => {
-                self.with_step(*step, |step| step.message = Some(message.clone()))
+                self.change_step(*step, |step| step.message = Some(message.clone()))
             }
-            Event::OutputsSupplied { step, parameters } => self.with_step(*step, |step| {
+            Event::OutputsSupplied { step, parameters } => self.change_step(*step, |step| {
                 let outputs = step.outputs.get_or_insert_default();
                 outputs
                     .parameters
@@ -79,7 +81,7 @@ impl Run {
                 self.evolve_locks(event)
             }
             Event::Recalled { step, recall } => {
-                self.with_step(*step, |step| step.recall = Some(recall.clone()))
+                self.change_step(*step, |step| step.recall = Some(recall.clone()))
             }
             Event::StepEnded { step, phase, message, outputs } => {
                 self.end_step(*step, *phase, message.as_deref(), outputs.as_deref(), at_ms)
@@ -110,10 +112,14 @@ impl Run {
     fn evolve_run(&mut self, event: &Event, at_ms: i64) {
         match event {
             Event::GlobalSet { name, value } => {
-                self.globals.insert(name.clone(), value.clone());
+                let old = self.globals.insert(name.clone(), value.clone());
+                let named = |value| name.len() as u64 + bytes::value(value);
+                self.hold(old.as_ref().map_or(0, named), named(value));
             }
             Event::GlobalArtifactSet { name, artifact } => {
-                self.global_artifacts.insert(name.clone(), (**artifact).clone());
+                let old = self.global_artifacts.insert(name.clone(), (**artifact).clone());
+                let named = |artifact| name.len() as u64 + bytes::artifact(artifact);
+                self.hold(old.as_ref().map_or(0, named), named(artifact));
             }
             Event::LabelsSet(labels) => {
                 for (key, value) in labels {
@@ -136,7 +142,8 @@ impl Run {
                 self.phase = *phase;
                 self.message.clone_from(message);
                 self.ended_ms = at_ms;
-                self.locks.clear();
+                let locks = std::mem::take(&mut self.locks);
+                self.hold(locks.values().map(bytes::holding).sum(), 0);
             }
             _ => {}
         }
@@ -146,7 +153,8 @@ impl Run {
         let (step, message) = match event {
             Event::LocksAsked { step, locks } => {
                 let holding = Holding { locks: locks.clone(), taken: false, awaited: None };
-                self.locks.insert(*step, holding);
+                let old = self.locks.insert(*step, holding);
+                self.hold(old.as_ref().map_or(0, bytes::holding), bytes::locks(locks));
                 return Ok(());
             }
             Event::LocksAwaited { step, lock, message } => {
@@ -164,7 +172,12 @@ impl Run {
             self.message = message.map(|text| text.to_string()).unwrap_or_default();
             return Ok(());
         }
-        self.with_step(step, |step| step.message = message.cloned())
+        self.change_step(step, |step| step.message = message.cloned())
+    }
+
+    /// Something that took so many bytes is taken away, and other is there instead.
+    fn hold(&mut self, before: u64, after: u64) {
+        self.held = self.held.saturating_sub(before).saturating_add(after);
     }
 
     fn holding(&mut self, key: StepKey) -> Result<&mut Holding, &'static str> {
@@ -177,6 +190,20 @@ impl Run {
         change: impl FnOnce(&mut Step),
     ) -> Result<(), &'static str> {
         change(self.steps.get_mut(key.index()).ok_or("no such step")?);
+        Ok(())
+    }
+
+    /// The same, where what the step holds becomes other.
+    fn change_step(
+        &mut self,
+        key: StepKey,
+        change: impl FnOnce(&mut Step),
+    ) -> Result<(), &'static str> {
+        let step = self.steps.get_mut(key.index()).ok_or("no such step")?;
+        let before = bytes::changing(step);
+        change(step);
+        let after = bytes::changing(step);
+        self.hold(before, after);
         Ok(())
     }
 
@@ -199,6 +226,7 @@ impl Run {
         if !seed.parent.is_none() && seed.parent >= key {
             return Err("the parent does not exist");
         }
+        self.hold(0, seed.inputs.as_deref().map_or(0, bytes::inputs));
         self.steps.push(Step {
             parent: seed.parent,
             role: seed.role,
@@ -262,7 +290,8 @@ impl Run {
         if self.step(key).is_none_or(|step| step.kind != Kind::FanOut) {
             return Err("items of a step that is no fan-out");
         }
-        self.items.insert(key, Arc::clone(items));
+        let old = self.items.insert(key, Arc::clone(items));
+        self.hold(old.map_or(0, |old| bytes::items(&old)), bytes::items(items));
         Ok(())
     }
 
@@ -294,6 +323,7 @@ impl Run {
         if !step.phase.may_become(phase) || !phase.is_terminal() {
             return Err("a step cannot end so from where it is");
         }
+        let before = bytes::changing(step);
         step.phase = phase;
         step.ended_ms = at_ms;
         if step.started_ms == 0 {
@@ -305,9 +335,12 @@ impl Run {
         if let Some(outputs) = outputs {
             step.outputs = Some(Box::new(outputs.clone()));
         }
-        self.locks.remove(&key);
+        let after = bytes::changing(step);
         let deadline = std::mem::take(&mut step.deadline_ms);
         self.timers.remove(&(deadline, key));
+        let locks = self.locks.remove(&key);
+        self.hold(before + locks.as_ref().map_or(0, bytes::holding), after);
+        self.note_failed(key);
         Ok(())
     }
 
@@ -348,6 +381,7 @@ impl Run {
             }
             attempt.end = Some(Box::new(end.clone()));
         })?;
+        self.hold(0, bytes::end(end));
         self.live_attempts = self.live_attempts.saturating_sub(1);
         let ran = end.started_ms != 0 && end.exit != Exit::NotStarted;
         self.with_step(key, |step| {
@@ -357,6 +391,8 @@ impl Run {
                     step.phase = Phase::Running;
                 }
             }
-        })
+        })?;
+        self.note_failed(key);
+        Ok(())
     }
 }

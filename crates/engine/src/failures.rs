@@ -1,7 +1,11 @@
-//! `workflow.failures` (argo-workflows `workflow/controller/operator.go`, `failedNodeStatus`).
+//! `workflow.failures`: every failed node (argo-workflows `workflow/controller/operator.go`,
+//! `failedNodeStatus`), as a JSON list in a quoted text, which a shell reads between double quotes
+//! as the list; `"null"`, if nothing failed (`docs/variable-flow/variables.md`).
 
-use argosy_model::{Kind, Step, StepKey};
-use argosy_template::{go, json_text};
+use std::sync::OnceLock;
+
+use argosy_model::{Attempt, Kind, Phase, StepKey, limits};
+use argosy_template::{Lookup, go, json_text};
 use serde_json::{Value, json};
 
 use crate::names;
@@ -9,68 +13,123 @@ use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::scope::rfc3339;
 
-/// Every failed node: a JSON list as a quoted text, which a shell reads between double quotes as
-/// the list; `"null"`, if nothing failed (argo-workflows `docs/variable-flow/variables.md`).
-pub(crate) fn failures(run: &Run) -> String {
-    let mut list = Vec::new();
-    for (key, step) in (0u32..).map(StepKey).zip(&run.steps) {
-        if step.phase.is_failure() && is_node(run, step) {
-            let message = step.message.as_deref().unwrap_or_default();
-            let node = Node { key, number: None, phase: step.phase, ended_ms: step.ended_ms };
-            list.push(node.shown(run, message));
-        }
-        failed_tries(run, key, step, &mut list);
-    }
-    let json = if list.is_empty() { "null".to_owned() } else { Value::from(list).to_string() };
-    go::quoted(&json_text::escape_html(&json))
+/// The failures up to a step, quoted, without what is around them.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    text: String,
+    last: StepKey,
 }
 
-/// Whether a step is a node upstream. A loop in a group is not: its items are the group's.
-fn is_node(run: &Run, step: &Step) -> bool {
-    let in_group = run.step(step.parent).is_some_and(|parent| parent.kind == Kind::Group);
-    step.kind != Kind::FanOut || !in_group
+/// Bytes of the quotes and brackets around the list.
+const AROUND: usize = 4;
+
+/// The list. It is a value like others, so no longer than one may be; and it is kept, as every item
+/// of a loop may name it.
+pub(crate) fn lookup(run: &Run) -> Lookup {
+    match run.failures.get_or_init(|| list(run)) {
+        Some(Listed { text, .. }) if text.is_empty() => Lookup::Known(Value::from("\"null\"")),
+        Some(Listed { text, .. }) => Lookup::Known(Value::from(format!("\"[{text}]\""))),
+        None => Lookup::TooLarge { most: limits::PARAMETER_BYTES.max },
+    }
+}
+
+/// Nothing where it is too long.
+fn list(run: &Run) -> Option<Listed> {
+    let none = Listed { text: String::new(), last: StepKey::ROOT };
+    run.failed.iter().try_fold(none, |listed, key| listed.with(run, *key))
+}
+
+impl Listed {
+    fn with(mut self, run: &Run, key: StepKey) -> Option<Listed> {
+        for node in nodes(run, key) {
+            if !self.text.is_empty() {
+                self.text.push(',');
+            }
+            let quoted = go::quoted(&json_text::escape_html(&node.to_string()));
+            self.text.push_str(quoted.trim_matches('"'));
+        }
+        self.last = key;
+        let size = (self.text.len() + AROUND) as u64;
+        (size <= limits::PARAMETER_BYTES.max).then_some(self)
+    }
+}
+
+/// The failed ones among a step and its tries.
+fn nodes(run: &Run, key: StepKey) -> Vec<Value> {
+    let step = run.at(key);
+    let message = step.message.as_deref().unwrap_or_default();
+    let (full, short) = (names::full_name(run, key), names::display_name(run, key));
+    let own = is_failed_node(run, key)
+        .then(|| node(run, key, [&full, &short, message], (step.phase, step.ended_ms)));
+    let tries = tries(run, key).filter_map(|(number, attempt)| {
+        let Outcome { phase, message } = failed(run, attempt)?;
+        let ended_ms = attempt.end.as_deref().map_or(0, |end| end.ended_ms);
+        let full = names::try_name(run, key, number);
+        let short = format!("{short}({number})");
+        Some(node(run, key, [&full, &short, &message], (phase, ended_ms)))
+    });
+    own.into_iter().chain(tries).collect()
+}
+
+fn node(
+    run: &Run,
+    key: StepKey,
+    [full, short, message]: [&str; 3],
+    (phase, ended_ms): (Phase, i64),
+) -> Value {
+    let is_group = run.at(key).kind == Kind::Group;
+    let template = run.template_of(key).filter(|_| !is_group);
+    let template = template.map_or("", |template| &template.name);
+    json!({
+        "displayName": short,
+        "message": message,
+        "templateName": template,
+        "phase": phase.as_str(),
+        "podName": names::pod_name(&run.spec.name, full, template),
+        "finishedAt": rfc3339(ended_ms),
+    })
+}
+
+/// A loop in a group is no node upstream: its items are the group's.
+fn is_failed_node(run: &Run, key: StepKey) -> bool {
+    let step = run.at(key);
+    let in_group = || run.step(step.parent).is_some_and(|parent| parent.kind == Kind::Group);
+    step.phase.is_failure() && !(step.kind == Kind::FanOut && in_group())
 }
 
 /// The tries of a process that is tried again are nodes below it.
-fn failed_tries(run: &Run, key: StepKey, step: &Step, list: &mut Vec<Value>) {
+fn tries(run: &Run, key: StepKey) -> impl Iterator<Item = (u32, &Attempt)> {
+    let step = run.at(key);
     let is_tried = matches!(step.kind, Kind::Process | Kind::ContainerSet)
         && run.template_of(key).is_some_and(|template| template.retry.is_some());
-    let tries = step.attempts.iter().filter(|attempt| is_tried && !attempt.was_infrastructure());
-    for (number, attempt) in (0u32..).zip(tries) {
-        let Some(Outcome { phase, message }) = Outcome::of_attempt(attempt, run) else { continue };
-        if phase.is_failure() {
-            let ended_ms = attempt.end.as_deref().map_or(0, |end| end.ended_ms);
-            let node = Node { key, number: Some(number), phase, ended_ms };
-            list.push(node.shown(run, &message));
-        }
-    }
+    let all = step.attempts.iter().filter(move |_| is_tried);
+    (0u32..).zip(all.filter(|attempt| !attempt.was_infrastructure()))
 }
 
-/// A step, or one of its tries.
-struct Node {
-    key: StepKey,
-    number: Option<u32>,
-    phase: argosy_model::Phase,
-    ended_ms: i64,
+fn failed(run: &Run, attempt: &Attempt) -> Option<Outcome> {
+    Outcome::of_attempt(attempt, run).filter(|outcome| outcome.phase.is_failure())
 }
 
-impl Node {
-    fn shown(&self, run: &Run, message: &str) -> Value {
-        let is_group = run.at(self.key).kind == Kind::Group;
-        let template = run.template_of(self.key).filter(|_| !is_group);
-        let template = template.map_or("", |template| &template.name);
-        let short = names::display_name(run, self.key);
-        let (full, short) = match self.number {
-            Some(number) => (names::try_name(run, self.key, number), format!("{short}({number})")),
-            None => (names::full_name(run, self.key), short),
+impl Run {
+    /// Adds a failure to the list, where that is known. What is too long stays so.
+    fn list_failed(&mut self, key: StepKey) {
+        let listed = match self.failures.take() {
+            Some(Some(listed)) if listed.last < key => listed.with(self, key),
+            Some(None) => None,
+            // It belongs somewhere before the end: the list is made anew once somebody asks.
+            _ => return,
         };
-        json!({
-            "displayName": short,
-            "message": message,
-            "templateName": template,
-            "phase": self.phase.as_str(),
-            "podName": names::pod_name(&run.spec.name, &full, template),
-            "finishedAt": rfc3339(self.ended_ms),
-        })
+        self.failures = OnceLock::from(listed);
+    }
+
+    /// Enters a step, one of whose tries has ended or which has itself, among the failed ones,
+    /// where it is one.
+    pub(crate) fn note_failed(&mut self, key: StepKey) {
+        let has_failed = is_failed_node(self, key)
+            || tries(self, key).any(|(_, attempt)| failed(self, attempt).is_some());
+        if has_failed {
+            self.failed.insert(key);
+            self.list_failed(key);
+        }
     }
 }

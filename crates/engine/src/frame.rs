@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use argosy_model::{Phase, StepKey};
 
+use crate::eager;
+
 /// The frames of a run's steps, by key. A list that grows by moving pointers: a map that grows moves
 /// all it holds at once, which takes longer than a turn may.
 #[derive(Clone, Debug, Default)]
@@ -94,6 +96,8 @@ pub(crate) struct DagFrame {
     pub(crate) by_call: Vec<Option<StepKey>>,
     /// How many of a task's dependencies are not settled.
     pub(crate) unmet: Vec<u32>,
+    /// For a task that may be ready before all that it needs has ended, what is known of that.
+    pub(crate) eager: BTreeMap<u32, eager::State>,
     /// The end that a settled task's branch passes on.
     pub(crate) branch: Vec<Option<Phase>>,
     /// Which tasks are wanted for the targets and are neither made nor ready.

@@ -9,9 +9,11 @@
 //! upstream whose client sent the run, but for the way step names are spelled ([`names`]).
 
 mod aggregate;
+mod bytes;
 mod compiled;
 mod decide;
 pub mod depends;
+mod eager;
 mod evolve;
 mod failures;
 mod frame;

@@ -2,17 +2,18 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use argosy_model::graph::{Body, Call, Graph, Template};
 use argosy_model::run::Plan;
 use argosy_model::{
     Artifact, AttemptId, AttemptPhase, Holding, Item, Kind, Phase, Role, RunId, RunPhase, RunSpec,
-    Shutdown, Step, StepKey, TaskSpec,
+    Shutdown, Step, StepKey, TaskSpec, limits,
 };
 use serde_json::Value;
 
 use crate::compiled::Compiled;
+use crate::failures::Listed;
 use crate::frame::{Calls, Frames};
 use crate::steps::Steps;
 
@@ -64,15 +65,23 @@ pub struct Run {
     /// Keys of artifacts that were deleted by themselves. It is no fact of the run: whoever reads a
     /// finished run back says so.
     pub collected: BTreeSet<String>,
+    /// The most bytes that it may hold: the limit `run-bytes`, or less where the caller says so.
+    pub max_bytes: u64,
 
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) frames: Frames,
+    /// Steps of work that failed.
+    pub(crate) failed: BTreeSet<StepKey>,
+    /// The list of those, once somebody has asked for it; nothing where it is too long.
+    pub(crate) failures: OnceLock<Option<Listed>>,
     /// Steps with a deadline, by time.
     pub(crate) timers: BTreeSet<(i64, StepKey)>,
     /// Attempts that are queued, placed or running.
     pub(crate) live_attempts: usize,
     /// Steps that may be opened, and could not be within the turn.
     pub(crate) ready: BTreeSet<StepKey>,
+    /// What it holds, in bytes (`bytes.rs`).
+    pub(crate) held: u64,
     /// Steps that wait for the run's parallelism, in order.
     pub(crate) throttled: VecDeque<StepKey>,
     /// Steps whose outputs are being looked up.
@@ -151,11 +160,15 @@ impl Run {
             main: None,
             events: 0,
             collected: BTreeSet::new(),
+            max_bytes: limits::RUN_BYTES.max,
             compiled,
             frames: Frames::default(),
+            failed: BTreeSet::new(),
+            failures: OnceLock::new(),
             timers: BTreeSet::new(),
             live_attempts: 0,
             ready: BTreeSet::new(),
+            held: 0,
             throttled: VecDeque::new(),
             recalling: BTreeSet::new(),
             making: BTreeSet::new(),
@@ -164,6 +177,12 @@ impl Run {
             deserted: BTreeMap::new(),
             tops: Vec::new(),
         }
+    }
+
+    /// What it holds in values and texts that came to it while it went on, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.held
     }
 
     /// The graph, when the run has one.

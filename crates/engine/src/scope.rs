@@ -253,7 +253,7 @@ impl<'a> View<'a> {
                 known(self.run.main.as_ref().map_or("Running", |(phase, _)| phase.as_str()))
             }
             ["message"] => known(self.run.main.as_ref().map_or("", |(_, message)| message)),
-            ["failures"] => known(&failures::failures(self.run)),
+            ["failures"] => failures::lookup(self.run),
             ["duration"] => {
                 let ms = self.now_ms - self.run.accepted_ms;
                 #[expect(clippy::cast_precision_loss, reason = "shown with six digits")]

@@ -13,6 +13,7 @@ use argosy_model::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::bytes;
 use crate::decide::{group_calls, resettle};
 use crate::frame::Calls;
 use crate::run::Run;
@@ -159,6 +160,8 @@ impl Run {
 
     fn reindex(&mut self) {
         self.frames.clear();
+        self.failed.clear();
+        self.failures.take();
         self.timers.clear();
         self.tops.clear();
         self.ready.clear();
@@ -168,10 +171,12 @@ impl Run {
         self.reserved = 0;
         self.sweep = None;
         self.deserted.clear();
+        self.held = bytes::of(self);
         for key in (0u32..).map(StepKey).take(self.steps.len()) {
             self.index_step(key);
             let step = self.at(key);
             let (terminal, deadline) = (step.phase.is_terminal(), step.deadline_ms);
+            self.note_failed(key);
             if deadline != 0 && !terminal {
                 self.timers.insert((deadline, key));
             }

@@ -5,7 +5,7 @@ mod common;
 use argosy_engine::Input;
 use argosy_model::run::{Plan, TaskSpec};
 use argosy_model::{AttemptPhase, Effect, Event, Phase, RunPhase, Shutdown, StepKey};
-use common::{World, code, graph, ok};
+use common::{World, code, graph, ok, writing};
 use serde_json::{Value, json};
 
 /// Events that a turn makes at most: what it may, and what follows at once from the last of it.
@@ -153,6 +153,69 @@ fn exactly_as_many_steps_as_the_limit_are_let_begin() {
         (0..5).for_each(|_| world.input(Input::Wake));
         assert_eq!(world.run.given_up.is_some(), refused, "{calls}: {:?}", world.run.given_up);
     }
+}
+
+#[test]
+fn exactly_as_many_bytes_as_the_limit_are_let_go_on() {
+    // Two steps, the first of which leaves a parameter x behind. Its name and 32 for the value
+    // stand beside the text, and all of it in the attempt's end and in the step's outputs.
+    const TEXT: usize = 1_000;
+    let first = json!({"name": "a", "target": {"Template": 2}});
+    let graph = json!({
+        "on_exit": {"name": "bye", "target": {"Template": 1}},
+        "templates": [
+            {"name": "main", "body": {"Steps": [[first], [call("b")]]}}, leaf(),
+            {"name": "writes", "body": {"Process": {}},
+             "outputs": {"parameters": [{"name": "x", "from": {"Path": "/x"}}]}}]});
+    let held = 2 * (1 + 32 + TEXT as u64);
+    for (most, refused) in [(held, false), (held - 1, true)] {
+        for lost in [false, true] {
+            let text = "t".repeat(TEXT);
+            let answer = move |name: &str, _: u32, _: &argosy_model::ProcessSpec| {
+                if name == "wf[0].a" { writing("x", &text) } else { ok() }
+            };
+            let mut world = start(graph.clone(), answer);
+            world.run.max_bytes = most;
+            if lost {
+                world.lose();
+            }
+            world.settle();
+            let (phase, started) = match refused {
+                true => (RunPhase::Error, vec!["wf[0].a"]),
+                false => (RunPhase::Succeeded, vec!["wf[0].a", "wf[1].b", "wf.onExit"]),
+            };
+            assert_eq!((world.run.phase, &world.started), (phase, &names(&started)));
+            let told = format!(
+                "the run holds too much: {held} bytes is over the limit `run-bytes` of {most}"
+            );
+            assert_eq!(world.run.message, if refused { &*told } else { "" });
+        }
+    }
+}
+
+#[test]
+fn a_turn_brings_a_bounded_number_of_bytes() {
+    const TEXT: usize = 256 << 10;
+    let mut each = looped(300);
+    each["arguments"] = json!({"parameters": [{"name": "p", "value": "t".repeat(TEXT)}]});
+    let mut leaf = leaf();
+    leaf["inputs"] = json!({"parameters": [{"name": "p"}]});
+    let body = json!({"Steps": [[each]]});
+    let mut world =
+        start(json!({"templates": [{"name": "main", "body": body}, leaf]}), |_, _, _| None);
+    let mut before = world.run.bytes();
+    while world.run.steps.len() < 3 + 300 {
+        world.input(Input::Wake);
+        let brought = world.run.bytes() - before;
+        assert!(brought <= (32 << 20) + TEXT as u64 + 32, "{brought} bytes in one turn");
+        before = world.run.bytes();
+    }
+    // The items are the numbers from 0 to 299, as texts with their quotes.
+    assert_eq!(before, 300 * (TEXT as u64 + 32) + 300 * (32 + 2) + 10 + 90 * 2 + 200 * 3);
+}
+
+fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(|name| (*name).to_owned()).collect()
 }
 
 #[test]

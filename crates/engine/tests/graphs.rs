@@ -3,8 +3,9 @@
 
 mod common;
 
-use argosy_model::{Phase, RunPhase, limits};
-use common::{World, code, ok, printing, writing};
+use argosy_model::run::Plan;
+use argosy_model::{End, Exit, Phase, RunPhase, limits};
+use common::{World, code, graph, ok, printing, writing};
 use serde_json::{Value, json};
 
 fn leaf() -> Value {
@@ -543,4 +544,105 @@ fn a_complete_loop_ends_when_its_last_item_ends_right_after_a_loss() {
     world.lose();
     world.end("wf[0].each(0:only)", 0);
     assert_eq!(world.run.phase, RunPhase::Succeeded);
+}
+
+#[test]
+fn what_awaits_some_of_many_starts_with_the_last_that_decides() {
+    // t0 and t1 fail. Each task with the number of tasks that have ended, in their order, when it
+    // can be told whether it runs, and whether it does.
+    let all = (0..20).map(|at| format!("t{at}")).collect::<Vec<_>>().join(", ");
+    let cases = [
+        ("ten", format!("atLeast(10, {all})"), 12, true),
+        ("failed", "atLeast(2, t0.Failed, t1.Failed, t2.Failed)".to_owned(), 2, true),
+        ("both", format!("any({all}) && !any(t5.Failed, t6.Failed)"), 7, true),
+        ("either", format!("any({all}) || t4"), 5, true),
+        ("again", "atLeast(2, any(t0, t1, t3), t3, !t3)".to_owned(), 4, true),
+        ("never", format!("atLeast(19, {all})"), 2, false),
+    ];
+    for lost in [None, Some(1), Some(4), Some(9)] {
+        let mut tasks: Vec<Value> = (0..20).map(|at| task(&format!("t{at}"), "")).collect();
+        tasks.extend(cases.iter().map(|(name, depends, ..)| task(name, depends)));
+        let plan = Plan::Graph(Box::new(graph(dag(&json!(tasks)))));
+        let mut world = World::start(plan, |_, _, _| None, false);
+        world.pass(0);
+        for ended in 1..20 {
+            world.end(&format!("wf.t{}", ended - 1), i32::from(ended <= 2));
+            if lost == Some(ended) {
+                world.lose();
+            }
+            world.pass(0);
+            for (name, _, decided, runs) in &cases {
+                let name = format!("wf.{name}");
+                let there = world.names().contains(&name);
+                assert_eq!(there, ended >= *decided, "{name} after {ended}, lost {lost:?}");
+                assert_eq!(world.started.contains(&name), there && *runs, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_list_of_failures_is_as_long_as_a_value_may_be() {
+    // JSON in a text of Go: nothing in it but quotes needs an escape.
+    let list = |message: &str| {
+        let list = json!([{
+            "displayName": "wf", "message": message, "templateName": "leaf", "phase": "Error",
+            "podName": "wf", "finishedAt": "1970-01-01T00:00:01Z"}]);
+        Value::from(list.to_string()).to_string()
+    };
+    let room = (1 << 20) - list("").len();
+    for (length, fits) in [(0, true), (room, true), (room + 1, false)] {
+        let message = "m".repeat(length);
+        let expected = list(&message);
+        let bye = json!({"name": "bye", "target": {"Template": 1},
+            "arguments": {"parameters": [{"name": "p", "value": "{{workflow.failures}}"}]}});
+        let graph = json!({"on_exit": bye, "templates": [leaf(),
+            {"name": "told", "inputs": {"parameters": [{"name": "p"}]}, "body": {"Process": {}}}]});
+        let world = World::of(graph, move |name, _, _| match name {
+            "wf" => Some(End::with_message(Exit::Refused, message.clone())),
+            _ => ok(),
+        });
+        let exit = world.run.step(world.key("wf.onExit")).unwrap();
+        if fits {
+            let inputs = &exit.inputs.as_deref().unwrap().parameters;
+            assert_eq!(inputs[0].as_deref(), Some(&*expected), "{length}");
+        } else {
+            let told =
+                "{{workflow.failures}} has more than the 1048576 bytes that a value may have";
+            assert_eq!(exit.message.as_deref(), Some(told));
+        }
+    }
+}
+
+#[test]
+fn the_list_of_failures_has_those_that_came_after_somebody_looked() {
+    // Of three that look at it in turn the second fails; then d fails, which was there before.
+    let tell = |name: &str| {
+        json!({"name": name, "target": {"Template": 1}, "continue_on_failed": true,
+            "arguments": {"parameters": [{"name": "p", "value": "{{workflow.failures}}"}]}})
+    };
+    let group = |name: &str| json!([tell(name)]);
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Dag": {"fail_fast": false, "tasks": [
+            task("d", ""), {"name": "looks", "target": {"Template": 2}}]}}},
+        {"name": "leaf", "inputs": {"parameters": [{"name": "p", "default": ""}]}, "body": {"Process": {}}},
+        {"name": "looks", "body": {"Steps": [group("a"), group("b"), group("c"), group("e")]}}]});
+    let mut world = World::start(Plan::Graph(Box::new(self::graph(graph))), |_, _, _| None, false);
+    world.pass(0);
+    let mut told = Vec::new();
+    for (step, exit) in [("[0].a", 0), ("[1].b", 1), ("[2].c", 0), ("[3].e", 0)] {
+        let name = format!("wf.looks{step}");
+        let inputs = world.run.step(world.key(&name)).unwrap().inputs.as_deref().unwrap();
+        let text: String = serde_json::from_str(inputs.parameters[0].as_deref().unwrap()).unwrap();
+        let list: Option<Vec<Value>> = serde_json::from_str(&text).unwrap();
+        let names = list.unwrap_or_default().into_iter().map(|node| node["displayName"].clone());
+        told.push(names.collect::<Vec<_>>());
+        if step == "[2].c" {
+            world.end("wf.d", 1);
+        }
+        world.end(&name, exit);
+        world.pass(0);
+    }
+    let expected = [json!([]), json!([]), json!(["b"]), json!(["d", "b"])];
+    assert_eq!(told.into_iter().map(Value::from).collect::<Vec<_>>(), expected);
 }

@@ -295,6 +295,29 @@ fn stop_ends_what_runs_and_lets_the_exit_handler_run() {
 }
 
 #[test]
+fn what_a_stopped_loop_has_not_started_is_there_and_failed() {
+    // As upstream has it: each item gets its node, and where the run was stopped before, that is
+    // all it gets (argo-workflows `workflow/controller/workflowpod.go`, `createWorkflowPod`).
+    for run_bound in [false, true] {
+        let each = json!({"Sequence": {"count": "5"}});
+        let call = json!({"name": "each", "target": {"Template": 1}, "each": each});
+        let mut graph = json!({"templates": [
+            {"name": "main", "body": {"Steps": [[call]]}}, {"name": "leaf", "body": {"Process": {}}}]});
+        let bounded = if run_bound { &mut graph } else { &mut graph["templates"][0] };
+        bounded["parallelism"] = json!(2);
+        let mut world = World::of(graph, |_, _, _| None);
+        world.input(Input::Shutdown { how: Shutdown::Stop, message: String::new() });
+        world.settle();
+        assert_eq!(world.started, ["wf[0].each(0:0)", "wf[0].each(1:1)"]);
+        for at in 0..5 {
+            let name = format!("wf[0].each({at}:{at})");
+            assert_eq!(world.phase(&name), Phase::Failed);
+            assert_eq!(world.message(&name), "workflow shutdown with strategy:  Stop");
+        }
+    }
+}
+
+#[test]
 fn a_suspended_run_starts_nothing_new_until_it_is_resumed() {
     let mut world =
         World::of(two_groups(), |name, _, _| if name == "wf[0].a" { None } else { ok() });

@@ -56,6 +56,8 @@ limits! {
     PARAMETERS = "parameters", 10_000, "parameters", "parameters of one template or run";
     ITEMS = "items", 100_000, "items", "items of one loop";
     STEPS = "steps", 1_000_000, "steps", "steps of one run";
+    RUN_BYTES = "run-bytes", 1 << 30, "bytes",
+        "inputs, outputs, items and messages that one run holds, and 32 for each of them";
     CALL_DEPTH = "call-depth", 100, "levels", "templates that call each other";
     RETRIES = "retries", 10_000, "retries", "tries of one step";
     INFRASTRUCTURE_RETRIES = "infrastructure-retries", 20, "retries",

@@ -24,6 +24,14 @@ pub enum Error {
         /// The dotted name.
         name: String,
     },
+    /// A name whose value is longer than a value may be.
+    #[error("{{{{{name}}}}} has more than the {most} bytes that a value may have")]
+    TooLarge {
+        /// The dotted name.
+        name: String,
+        /// How long it may be, in bytes.
+        most: u64,
+    },
     /// An expression tag whose result is nil: there is nothing to insert.
     #[error("failed to evaluate expression {source_text:?}: the result is nil")]
     Nil {

@@ -19,6 +19,11 @@ pub enum Lookup {
     },
     /// The name is known to have no value, as its producer was skipped: nil in expressions.
     Absent,
+    /// The name has a value that is longer than a value may be.
+    TooLarge {
+        /// How long it may be, in bytes.
+        most: u64,
+    },
     /// The scope does not know the name, or not yet.
     Unknown,
 }

@@ -167,6 +167,7 @@ impl Tag {
             }
             Lookup::Written { text, .. } => Ok(text),
             Lookup::Absent => Err(Error::Absent { name: name.to_owned() }),
+            Lookup::TooLarge { most } => Err(Error::TooLarge { name: name.to_owned(), most }),
             Lookup::Unknown => Err(Error::Unresolved { name: name.to_owned() }),
         }
     }

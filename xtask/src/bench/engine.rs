@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use argosy_engine::{Decision, Input, Prepared, Run, decide, submit};
 use argosy_model::attempt::{End, Exit};
+use argosy_model::graph::Body;
 use argosy_model::run::Plan;
 use argosy_model::{AttemptId, Effect, RunId, RunPhase, RunSpec, Shutdown};
 use serde_json::{Value, json};
@@ -44,6 +45,8 @@ pub(super) fn here() -> Result<Vec<Row>, String> {
         ("100,000 tasks after one", tasks(|at| (at > 0).then(|| "t0".into())), RunPhase::Succeeded),
         ("chain of 100,000 tasks", tasks(after_the_last), RunPhase::Succeeded),
         ("join of 100,000 tasks", tasks(joined), RunPhase::Succeeded),
+        ("half of 100,000 tasks awaited", tasks(half), RunPhase::Succeeded),
+        ("100,000 failures that 1,000 calls look at", failures(), RunPhase::Failed),
         ("group of 100,000 calls", group(), RunPhase::Succeeded),
         ("100,000 groups", groups(), RunPhase::Succeeded),
         ("template that calls itself twice", doubling(), RunPhase::Error),
@@ -135,13 +138,23 @@ impl Drive {
                 Effect::Enqueue(job) => {
                     self.inputs.push_back(Input::Placed { attempt: job.attempt, machine: 0 });
                 }
-                Effect::Start(attempt) if self.answers => self.end(attempt, Exit::Code(0)),
+                Effect::Start(attempt) if self.answers => {
+                    let code = i32::from(self.fails(attempt));
+                    self.end(attempt, Exit::Code(code));
+                }
                 Effect::Kill(attempt, _) => self.end(attempt, Exit::Killed),
                 Effect::WakeAt(_, at) if at <= 1 && !self.inputs.contains(&Input::Wake) => {
                     self.inputs.push_back(Input::Wake);
                 }
                 _ => {}
             }
+        }
+    }
+
+    fn fails(&self, attempt: AttemptId) -> bool {
+        match self.run.template_of(attempt.step).map(|template| &template.body) {
+            Some(Body::Process(process)) => process.main.image == FAILS,
+            _ => false,
         }
     }
 
@@ -230,6 +243,32 @@ fn after_the_last(at: usize) -> Option<String> {
 fn joined(at: usize) -> Option<String> {
     let all = || (0..at).map(|at| format!("t{at}")).collect::<Vec<_>>().join(" && ");
     (at == MANY - 1).then(all)
+}
+
+/// The last task starts once half of the others have succeeded.
+fn half(at: usize) -> Option<String> {
+    let all = || (0..at).map(|at| format!("t{at}")).collect::<Vec<_>>().join(", ");
+    (at == MANY - 1).then(|| format!("atLeast({}, {})", MANY / 2, all()))
+}
+
+/// The image of processes that fail.
+const FAILS: &str = "fails";
+
+/// A loop of which all fails, and an exit handler in which every item names the failures.
+fn failures() -> Value {
+    let mut graph = looped(MANY);
+    graph["templates"][1]["body"]["Process"] = json!({"main": {"image": FAILS}});
+    let each = json!({"Sequence": {"count": "1000"}});
+    let arguments = json!({"parameters": [{"name": "p", "value": "{{workflow.failures}}"}]});
+    let call =
+        json!({"name": "tell", "target": {"Template": 3}, "each": each, "arguments": arguments});
+    let templates = [
+        json!({"name": "bye", "body": {"Steps": [[call]]}}),
+        json!({"name": "told", "inputs": {"parameters": [{"name": "p"}]}, "body": {"Process": {}}}),
+    ];
+    graph["templates"].as_array_mut().into_iter().for_each(|list| list.extend(templates.clone()));
+    graph["on_exit"] = json!({"name": "bye", "target": {"Template": 2}});
+    graph
 }
 
 fn group() -> Value {

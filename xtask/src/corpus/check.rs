@@ -95,12 +95,13 @@ pub(super) fn check(expected: &Expected, seen: &Seen) -> Result<(), String> {
             return Err(format!("{:?} prints {:?}", line.step, line.line));
         }
     }
+    let year = seen.workflow["metadata"]["creationTimestamp"].as_str().and_then(|at| at.get(..4));
     for parameter in &expected.params {
+        let value = parameter.value.replace("{year}", year.unwrap_or_default());
         let holds = |node: &Value| {
             let list = node["outputs"]["parameters"].as_array();
             list.into_iter().flatten().any(|output| {
-                output["name"] == parameter.name.as_str()
-                    && names::plain(&output["value"]) == parameter.value
+                output["name"] == parameter.name.as_str() && names::plain(&output["value"]) == value
             })
         };
         if !seen.some_node(&parameter.step, holds) {

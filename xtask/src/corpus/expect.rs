@@ -13,6 +13,8 @@ pub(super) struct Expected {
     #[serde(default)]
     pub(super) gate: bool,
     #[serde(default)]
+    pub(super) root: bool,
+    #[serde(default)]
     pub(super) own: Vec<String>,
     #[serde(default)]
     pub(super) needs: Vec<String>,
@@ -28,12 +30,44 @@ pub(super) struct Expected {
     pub(super) phases: Vec<NodePhase>,
     #[serde(default)]
     pub(super) one_of: Vec<Vec<Line>>,
+    /// The code with which the loader refuses the file.
     #[serde(default)]
-    pub(super) uses: Vec<String>,
+    pub(super) refused: String,
+    /// What else than workflows the file holds, as the command says it has stored it.
+    #[serde(default)]
+    pub(super) stored: Vec<String>,
+    /// The stored template that is run, as the file holds no workflow itself.
+    pub(super) from: Option<Stored>,
+    #[serde(default)]
+    pub(super) acts: Vec<Act>,
+    #[serde(default, rename = "uses")]
+    _uses: Vec<String>,
     #[serde(default)]
     pub(super) slow: f64,
     #[serde(default, rename = "note")]
     _note: String,
+}
+
+/// A stored template.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stored {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) cluster: bool,
+}
+
+/// What somebody does once a step runs, or once it has printed a line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Act {
+    pub(super) step: String,
+    #[serde(default)]
+    pub(super) line: Option<String>,
+    /// The verb of the command line, and behind the run's name what else it is given.
+    pub(super) verb: String,
+    #[serde(default)]
+    pub(super) args: Vec<String>,
 }
 
 /// A line of a step.

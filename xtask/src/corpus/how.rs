@@ -53,9 +53,19 @@ impl How {
             return Ok(file.to_owned());
         }
         let to = self.place.join(name);
+        // A program that still runs cannot be written over. What is not there needs no removing.
+        let _ = std::fs::remove_file(&to);
         let copied = std::fs::copy(file, &to)
             .and_then(|_| std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)));
         copied.map(|()| to).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// A file of our own, which the one who runs can read.
+    pub(super) fn make(&self, text: &str, name: &str) -> Result<PathBuf, String> {
+        let to = self.place.join(name);
+        let made = std::fs::write(&to, text)
+            .and_then(|()| std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)));
+        made.map(|()| to).map_err(|error| format!("{name}: {error}"))
     }
 
     /// An empty data directory of a worker.

@@ -3,38 +3,43 @@
 mod check;
 mod expect;
 mod how;
+mod play;
+mod table;
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
-
-use serde_json::Value;
 
 use crate::run::{print, say};
 use crate::{Task, docs, root};
-use check::Seen;
 use expect::Expected;
 use how::How;
+use play::{Played, Player};
+use table::Row;
 
-/// Runs at the same time.
+/// Runs at the same time. Most of the time they sleep.
 const WORKERS: usize = 4;
-
-/// The longest that one manifest may take.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 /// What came of one file.
 enum Outcome {
     /// As expected.
     Passed,
-    /// The loader refuses it, with this code.
-    Refused(String),
+    /// There is nothing in it to run; all of it is stored.
+    Loaded,
+    /// The loader refuses it, as was expected.
+    Refused { code: String, what: String },
     /// Not as expected, and why.
     Failed(String),
-    /// Not run, and why.
-    Left(&'static str),
+}
+
+/// A file of the corpus.
+struct File<'e> {
+    path: String,
+    class: String,
+    /// `None` where nothing is expected but a refusal.
+    expected: Option<&'e Expected>,
 }
 
 /// `corpus argo [--write] [--nobody] [--mutant] [FILTER]`
@@ -42,12 +47,13 @@ pub(crate) fn argo(args: &[&str]) -> Task {
     let given = |option: &str| args.contains(&option);
     let filter = args.iter().find(|arg| !arg.starts_with("--"));
     let folder = folder()?;
-    let all = expect::read(&root().join("xtask/corpus/argo.toml"))?;
-    let wanted: Vec<&Expected> =
-        all.iter().filter(|file| filter.is_none_or(|part| file.path.contains(part))).collect();
+    let expected = expect::read(&root().join("xtask/corpus/argo.toml"))?;
+    let mut files = all(&expected, &folder)?;
+    files.retain(|file| filter.is_none_or(|part| file.path.contains(part)));
+    let for_root = |file: &File<'_>| file.expected.is_some_and(|expected| expected.root);
+    files.retain(|file| !given("--nobody") || !for_root(file));
     let how = How::new(given("--nobody"), given("--mutant"))?;
-    let outcomes = run_all(&wanted, &folder, &how);
-    let reported = report(&wanted, &outcomes, given("--write"));
+    let reported = report(run_all(&files, &folder, &how), given("--write"));
     if !how.mutant {
         return reported;
     }
@@ -68,18 +74,47 @@ fn folder() -> Result<PathBuf, String> {
     if folder.is_dir() { Ok(folder) } else { Err(format!("no corpus at {}", folder.display())) }
 }
 
-fn run_all(files: &[&Expected], folder: &Path, how: &How) -> Vec<Outcome> {
+/// Every file of the corpus with its class, and with what is expected of it.
+fn all<'e>(expected: &'e [Expected], folder: &Path) -> Result<Vec<File<'e>>, String> {
+    let list = folder.join("classes.tsv");
+    let text = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    let mut known: BTreeMap<&str, &Expected> =
+        expected.iter().map(|file| (file.path.as_str(), file)).collect();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
+    let class = names.iter().position(|name| *name == "class").ok_or("no column `class`")?;
+    let mut files = Vec::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let path = (*cells.first().unwrap_or(&"")).to_owned();
+        let class = (*cells.get(class).ok_or_else(|| format!("{path} has no class"))?).to_owned();
+        let expected = known.remove(path.as_str());
+        if expected.is_none() && (class == "A" || class == "E") {
+            return Err(format!("{path} is of class {class}, and nothing says what to expect"));
+        }
+        files.push(File { path, class, expected });
+    }
+    match known.keys().next() {
+        Some(path) => Err(format!("{path} is not in the corpus")),
+        None => Ok(files),
+    }
+}
+
+/// Runs them side by side, the longest first.
+fn run_all(files: &[File<'_>], folder: &Path, how: &How) -> Vec<Row> {
+    let slow = |at: &usize| files[*at].expected.map_or(0.0, |expected| expected.slow);
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by(|a, b| slow(b).total_cmp(&slow(a)));
     let next = AtomicUsize::new(0);
     let outcomes: Vec<Mutex<Option<Outcome>>> = files.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         for worker in 0..WORKERS {
-            let (next, outcomes) = (&next, &outcomes);
+            let (next, outcomes, order) = (&next, &outcomes, &order);
             scope.spawn(move || {
-                loop {
-                    let at = next.fetch_add(1, Ordering::SeqCst);
-                    let Some(file) = files.get(at) else { return };
-                    let outcome = run_one(file, folder, how, worker);
-                    if let Ok(mut slot) = outcomes[at].lock() {
+                let player = Player { how, folder, worker };
+                while let Some(at) = order.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let outcome = run_one(&files[*at], &player);
+                    if let Ok(mut slot) = outcomes[*at].lock() {
                         *slot = Some(outcome);
                     }
                 }
@@ -87,104 +122,86 @@ fn run_all(files: &[&Expected], folder: &Path, how: &How) -> Vec<Outcome> {
         }
     });
     let taken = outcomes.into_iter().map(|slot| slot.into_inner().ok().flatten());
-    taken.map(|outcome| outcome.unwrap_or(Outcome::Left("its worker died"))).collect()
+    let row = |(file, outcome): (&File<'_>, Option<Outcome>)| Row {
+        path: file.path.clone(),
+        class: file.class.clone(),
+        expected: file.expected.map(|expected| expected.phase.clone()),
+        gate: file.expected.is_some_and(|expected| expected.gate),
+        outcome: outcome.unwrap_or_else(|| Outcome::Failed("its worker died".to_owned())),
+    };
+    files.iter().zip(taken).map(row).collect()
 }
 
-fn run_one(file: &Expected, folder: &Path, how: &How, worker: usize) -> Outcome {
-    if file.phase == "none" {
-        return Outcome::Left("no Workflow in it");
-    }
-    if file.uses.iter().any(|used| used == "resume" || used == "supplied") {
-        return Outcome::Left("waits for somebody");
-    }
-    if file.slow > PATIENCE.as_secs_f64() {
-        return Outcome::Left("takes longer than the limit of the corpus run");
-    }
-    match seen(file, folder, how, worker) {
-        Ok(Ok(seen)) => match check::check(file, &seen) {
-            Ok(()) => Outcome::Passed,
+fn run_one(file: &File<'_>, player: &Player<'_>) -> Outcome {
+    let Some(expected) = file.expected else {
+        return match player.refusal(&file.path) {
+            Ok(Some((code, what))) => Outcome::Refused { code, what },
+            Ok(None) => Outcome::Failed(
+                "it is not refused, and nothing says what to expect of it".to_owned(),
+            ),
             Err(why) => Outcome::Failed(why),
-        },
-        Ok(Err(code)) => Outcome::Refused(code),
+        };
+    };
+    match player.play(expected) {
+        Ok(played) => judge(expected, played),
         Err(why) => Outcome::Failed(why),
     }
 }
 
-/// Runs a file and looks at all that is left of it; or the code with which it was refused.
-fn seen(
-    file: &Expected,
-    folder: &Path,
-    how: &How,
-    worker: usize,
-) -> Result<Result<Seen, String>, String> {
-    let data = how.data(worker);
-    let mut run = how.argosy(&data, PATIENCE.as_secs(), &["-o", "json", "run"]);
-    let own = file.own.iter().map(|name| root().join("xtask/corpus").join(name));
-    let needs = file.needs.iter().map(|path| folder.join(path));
-    for (at, path) in own.chain(needs).chain([folder.join(&file.path)]).enumerate() {
-        run.arg(how.lend(&path, &format!("{worker}-{at}.yaml"))?);
-    }
-    run.args(&file.args);
-    let output = limited(&mut run)?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.code() == Some(2) {
-        let code = told.split_once('[').and_then(|(_, rest)| rest.get(..5)).unwrap_or("?");
-        return Ok(Err(code.to_owned()));
-    }
-    let mut runs = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
-    let Some(Ok(workflow)) = runs.next() else { return Err(format!("no run: {told}")) };
-    let name = workflow["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let mut logs = how.argosy(&data, PATIENCE.as_secs(), &["-o", "json", "logs", &name]);
-    let output = limited(&mut logs)?;
-    let logs = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(Ok(Seen::new(workflow, &logs)))
-}
-
-/// The output of a command that `timeout` ends.
-fn limited(command: &mut std::process::Command) -> Result<std::process::Output, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
-    match output.status.code() {
-        Some(124) => Err(format!("not over after {} s", PATIENCE.as_secs())),
-        _ => Ok(output),
+fn judge(expected: &Expected, played: Played) -> Outcome {
+    match played {
+        Played::Refused { code, what } if code == expected.refused => {
+            Outcome::Refused { code, what }
+        }
+        Played::Refused { code, what } => Outcome::Failed(format!("refused ({code}): {what}")),
+        _ if !expected.refused.is_empty() => {
+            Outcome::Failed(format!("not refused with {}", expected.refused))
+        }
+        Played::Stored(_) if expected.phase == "none" => Outcome::Loaded,
+        Played::Stored(objects) => Outcome::Failed(format!("no run; stored {objects:?}")),
+        Played::Run(_) if expected.phase == "none" => {
+            Outcome::Failed("a run, and none was expected".to_owned())
+        }
+        Played::Run(seen) => match check::check(expected, &seen) {
+            Ok(()) => Outcome::Passed,
+            Err(why) => Outcome::Failed(why),
+        },
     }
 }
 
-fn report(files: &[&Expected], outcomes: &[Outcome], write: bool) -> Task {
-    let (mut table, mut failed, mut passed, mut gate_left) = (String::new(), 0, 0, 0);
-    table.push_str("\n## Upstream's examples\n\n| file | gate | expected | outcome |\n| --- | --- | --- | --- |\n");
-    for (file, outcome) in files.iter().zip(outcomes) {
-        let shown = match outcome {
-            Outcome::Passed => "passed".to_owned(),
-            Outcome::Refused(code) => format!("refused ({code})"),
-            Outcome::Failed(why) => format!("FAILED: {why}"),
-            Outcome::Left(why) => format!("not run: {why}"),
-        };
-        passed += usize::from(matches!(outcome, Outcome::Passed));
-        failed += usize::from(matches!(outcome, Outcome::Failed(_)));
-        gate_left += usize::from(file.gate && !matches!(outcome, Outcome::Passed));
-        let gate = if file.gate { "yes" } else { "" };
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            table,
-            "| {} | {gate} | {} | {} |",
-            file.path,
-            file.phase,
-            shown.replace('|', "\\|")
-        );
-    }
-    print(&table);
-    let summary = format!(
-        "{passed} passed, {failed} failed, {} not run or refused; of the gate {gate_left} have not passed",
-        files.len() - passed - failed
-    );
-    say(&summary);
+fn report(rows: Vec<Row>, write: bool) -> Task {
+    let tables = table::of(&rows);
+    print(&tables.text);
+    say(&tables.summary);
     if write {
-        docs::write_corpus(&format!("{table}\n{summary}.\n"))?;
+        docs::write_corpus(&format!("{}\n{}.\n", tables.text, tables.summary))?;
     }
-    if failed == 0 && gate_left == 0 {
-        Ok(())
-    } else {
-        Err("the corpus does not come to what it should".to_owned())
+    if tables.good { Ok(()) } else { Err("the corpus does not come to what it should".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected(phase: &str, refused: &str) -> Expected {
+        toml::from_str(&format!("path = 'x'\nphase = '{phase}'\nrefused = '{refused}'")).unwrap()
+    }
+
+    #[test]
+    fn a_refusal_passes_only_where_it_is_expected_and_with_that_code() {
+        let refused = || Played::Refused { code: "E0211".into(), what: "no".into() };
+        let stored = || Played::Stored(vec!["ConfigMap/x".into()]);
+        for (expected, played, good) in [
+            (expected("Succeeded", "E0211"), refused(), true),
+            (expected("none", "E0211"), refused(), true),
+            (expected("none", "E0106"), refused(), false),
+            (expected("Succeeded", ""), refused(), false),
+            (expected("none", "E0211"), stored(), false),
+            (expected("none", ""), stored(), true),
+            (expected("Succeeded", ""), stored(), false),
+        ] {
+            let outcome = judge(&expected, played);
+            assert_eq!(!matches!(outcome, Outcome::Failed(_)), good, "{expected:?}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod containers;
 mod locks;
 mod nodes;
 mod outputs;
+mod pieces;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use argosy_template::go;
 use serde_json::{Map, Value, json};
 
 pub use nodes::nodes;
+pub use pieces::Pieces;
 
 /// A time as Kubernetes objects spell it; null for 0.
 #[must_use]

@@ -15,7 +15,8 @@ use super::{locks, outputs, time};
 /// All nodes by id.
 #[must_use]
 pub fn nodes(run: &Run) -> Value {
-    let all = Nodes { run, dependents: dependents(run), groups: groups(run) };
+    let index = Index::of(run);
+    let all = Nodes::of(run, &index);
     let mut map = Map::new();
     for key in (0u32..).map(StepKey).take(run.steps.len()) {
         all.add(key, &mut map);
@@ -23,12 +24,23 @@ pub fn nodes(run: &Run) -> Value {
     Value::Object(map)
 }
 
-struct Nodes<'a> {
-    run: &'a Run,
+/// What is looked up for many nodes.
+pub(super) struct Index {
     /// For each DAG step, which of its tasks name a task.
     dependents: HashMap<StepKey, HashMap<String, Vec<StepKey>>>,
     /// The groups of each steps step, by their numbers.
     groups: HashMap<(StepKey, u32), StepKey>,
+}
+
+impl Index {
+    pub(super) fn of(run: &Run) -> Index {
+        Index { dependents: dependents(run), groups: groups(run) }
+    }
+}
+
+pub(super) struct Nodes<'a> {
+    run: &'a Run,
+    index: &'a Index,
 }
 
 fn groups(run: &Run) -> HashMap<(StepKey, u32), StepKey> {
@@ -57,7 +69,11 @@ fn dependents(run: &Run) -> HashMap<StepKey, HashMap<String, Vec<StepKey>>> {
     all
 }
 
-impl Nodes<'_> {
+impl<'a> Nodes<'a> {
+    pub(super) fn of(run: &'a Run, index: &'a Index) -> Nodes<'a> {
+        Nodes { run, index }
+    }
+
     fn id(&self, key: StepKey) -> String {
         names::node_id(&self.run.spec.name, &names::full_name(self.run, key))
     }
@@ -76,7 +92,8 @@ impl Nodes<'_> {
             && self.run.template_of(key).is_some_and(|template| template.retry.is_some())
     }
 
-    fn add(&self, key: StepKey, map: &mut Map<String, Value>) {
+    /// The nodes of a step, into the map by their ids.
+    pub(super) fn add(&self, key: StepKey, map: &mut Map<String, Value>) {
         if !self.is_shown(key) {
             return;
         }
@@ -263,7 +280,7 @@ impl Nodes<'_> {
         match (around.kind, around.role) {
             (Kind::Group, Role::Group(number)) => {
                 let next = (around.parent, number.saturating_add(1));
-                self.groups.get(&next).copied().into_iter().collect()
+                self.index.groups.get(&next).copied().into_iter().collect()
             }
             (Kind::Dag, _) => self.dependents(parent, key),
             _ => Vec::new(),
@@ -272,7 +289,7 @@ impl Nodes<'_> {
 
     fn dependents(&self, dag: StepKey, key: StepKey) -> Vec<StepKey> {
         let name = self.run.call_of(key).map_or("", |call| &call.name);
-        let found = self.dependents.get(&dag).and_then(|tasks| tasks.get(name));
+        let found = self.index.dependents.get(&dag).and_then(|tasks| tasks.get(name));
         found.cloned().unwrap_or_default()
     }
 

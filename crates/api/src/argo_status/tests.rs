@@ -7,7 +7,7 @@ use argosy_model::run::Plan;
 use argosy_model::{RunId, RunSpec, StepKey};
 use serde_json::{Value, json};
 
-use super::workflow;
+use super::{Pieces, workflow};
 
 fn run(graph: Value) -> Run {
     let spec = RunSpec {
@@ -223,4 +223,30 @@ fn members_of_a_container_set_are_nodes_below_their_pod() {
     );
     assert_eq!(failed["children"], json!([id(&shown, "wf.c")]));
     assert_eq!(failed["templateName"], "main");
+}
+
+#[test]
+fn a_large_run_is_told_in_pieces() {
+    let each = json!({"Sequence": {"count": "2000"}});
+    let graph = |count: &str| {
+        let mut call = json!({"name": "each", "target": {"Template": 1}, "each": each});
+        call["each"]["Sequence"]["count"] = json!(count);
+        json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}},
+            {"name": "leaf", "retry": {"limit": "1"}, "body": {"Process": {}}}]})
+    };
+    // Steps beside the items: the template, its group and the loop.
+    for (count, several) in [("1", false), ("2000", true)] {
+        let mut run = run(graph(count));
+        while run.steps.len() < 3 + count.parse::<usize>().unwrap() {
+            let _ = decide(&mut run, Input::Wake, 1_000);
+        }
+        finish(&mut run, 3, 0);
+        let mut pieces = Pieces::of(&run);
+        let pieces: Vec<String> = std::iter::from_fn(|| pieces.next(&run)).collect();
+        assert_eq!(pieces.len() > 2, several);
+        // A piece is over with the node that fills it. The largest is the group with its 2,000
+        // children, each named by the run's name and a number of ten digits at most.
+        assert!(pieces.iter().all(|piece| piece.len() < (64 << 10) + 2_000 * 16 + 2_000));
+        assert_eq!(serde_json::from_str::<Value>(&pieces.concat()).unwrap(), workflow(&run));
+    }
 }

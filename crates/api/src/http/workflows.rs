@@ -2,13 +2,18 @@
 //! (argo-workflows `pkg/apiclient/workflow/workflow.proto`).
 
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::iter;
 
 use argosy_engine::{Input, Run, Supplied, is_suspended};
 use argosy_model::{Code, Diagnostic, Phase, RunSpec, Shutdown, StepKey};
 use argosy_store::{ListFilter, RunRow};
 use axum::Json;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
 use serde_json::{Value, json};
 
 use super::error::{Answer, bad_request, not_found};
@@ -17,7 +22,7 @@ use super::labels::Selector;
 use super::query::{self, Query};
 use super::{Asked, Door, library, select};
 use crate::argo::{Kind, Object, SubmitOptions, load, to_run};
-use crate::argo_status::{outline, workflow};
+use crate::argo_status::{Pieces, outline, workflow};
 use crate::ports::RunView;
 
 /// Runs that one list shows at most.
@@ -336,8 +341,22 @@ fn summary(row: &RunRow) -> Value {
 pub(super) async fn get(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
-) -> Answer<Json<Value>> {
-    Ok(Json(view(&door, &space, &name).await?.show(workflow)))
+) -> Answer<Response> {
+    let view = view(&door, &space, &name).await?.still();
+    let mut pieces = view.read(Pieces::of);
+    let mut pieces = iter::from_fn(move || view.read(|run| pieces.next(run)));
+    let (first, second) = (pieces.next().unwrap_or_default(), pieces.next());
+    let body = match second {
+        // With its length, as it is known.
+        None => Body::from(first),
+        Some(second) => {
+            let all = [first, second].into_iter().chain(pieces);
+            Body::from_stream(stream::iter(
+                all.map(|piece| Ok::<_, Infallible>(Bytes::from(piece))),
+            ))
+        }
+    };
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// `DELETE /api/v1/workflows/{space}/{name}`

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use argosy_blob::s3::Keys;
 use argosy_model::{Code, Diagnostic};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::Context;
@@ -38,6 +38,8 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
         s3 = Some((objects.address, objects.keys));
         serving.push(tokio::spawn(serve(listener, objects.router, stopped.clone())));
     }
+    // Whoever reads the greeting may ask for the stop at once.
+    let mut asked = Asked::take()?;
     embed::announce(&context.config.data, &addresses)?;
     if out::text(&greeting(context, &addresses, s3.as_ref())).is_err() {
         tracing::warn!("standard output is closed or full; the server goes on");
@@ -46,7 +48,7 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
         let router = embedded.router.clone();
         serving.push(tokio::spawn(serve(listener, router, stopped.clone())));
     }
-    asked_to_stop().await?;
+    asked.wait().await;
     note!("stopping; what runs goes on and is taken up again by the next start");
     stop.send_replace(true);
     for server in serving {
@@ -56,7 +58,7 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
     tokio::select! {
         () = embedded.stop() => {}
         // Whoever asks twice does not want to wait.
-        asked = asked_to_stop() => asked?,
+        () = asked.wait() => {}
     }
     embed::withdraw(&context.config.data);
     Ok(ExitCode::SUCCESS)
@@ -77,15 +79,28 @@ async fn bind(address: SocketAddr, option: &str) -> Result<TcpListener, Failure>
     })
 }
 
-async fn asked_to_stop() -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::other(format!("signals: {error}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// The signals that ask for a stop.
+struct Asked {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Asked {
+    /// From now on they do not end the process by themselves.
+    fn take() -> Result<Asked, Failure> {
+        let failed = |error: std::io::Error| Failure::other(format!("signals: {error}"));
+        let terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        Ok(Asked { terminate, interrupt })
     }
-    Ok(())
+
+    /// Until one has come.
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 /// One block with everything that a client needs.

@@ -253,6 +253,7 @@ fn artifact_tag(view: &View<'_>, tag: &str) -> Result<Artifact, Miss> {
         Lookup::Known(value) | Lookup::Written { value, .. } => artifact_value(value, tag)?
             .ok_or_else(|| Miss::Failed(format!("{tag} names no artifact"))),
         Lookup::Absent => Err(Miss::Absent(format!("{tag}: its producer was skipped or omitted"))),
+        Lookup::TooLarge { .. } => Err(Miss::Failed(format!("{tag} names no artifact"))),
         Lookup::Unknown => Err(Miss::Failed(format!("failed to resolve {tag}"))),
     }
 }

@@ -12,6 +12,7 @@ use super::making::dag_of;
 use super::turn::Turn;
 use crate::compiled::DagPlan;
 use crate::depends::Condition;
+use crate::eager;
 use crate::frame::{Calls, DagFrame};
 use crate::run::Run;
 use crate::scope::View;
@@ -111,23 +112,42 @@ fn settle_task(run: &mut Run, key: StepKey, child: StepKey, task: u32) -> usize 
     let dependents = plan.dependents.get(at).map_or(&[][..], Vec::as_slice);
     let mut eager = Vec::new();
     for dependent in dependents {
-        let at = *dependent as usize;
-        let Some(unmet) = dag.unmet.get_mut(at) else { continue };
+        let Some(unmet) = dag.unmet.get_mut(*dependent as usize) else { continue };
         *unmet = unmet.saturating_sub(1);
         if *unmet == 0 {
             dag.make_ready(*dependent);
-        } else if plan.eager.get(at) == Some(&true) {
-            eager.push(*dependent);
+        } else if let Some(known) = dag.eager.remove(dependent) {
+            eager.push((*dependent, known));
         }
     }
-    for dependent in eager {
-        if is_met(run, key, plan, dependent).is_some()
-            && let Some(dag) = dag_frame(run, key)
-        {
-            dag.make_ready(dependent);
-        }
-    }
+    tell_eager(run, key, plan, task, eager);
     dependents.len()
+}
+
+/// Tells the end of a task to those that may not need the ends of all: to each with what it knows.
+fn tell_eager(
+    run: &mut Run,
+    key: StepKey,
+    plan: &DagPlan,
+    task: u32,
+    mut told: Vec<(u32, eager::State)>,
+) {
+    let mut ready = Vec::new();
+    if let Some(dag) = run.frames.get(key).and_then(|frame| frame.dag.as_deref()) {
+        let holds = |condition| task_holds(run, dag, task, condition) == Some(true);
+        for (dependent, known) in &mut told {
+            let Some(depends) = plan.eager.get(dependent) else { continue };
+            if depends.tell(known, task, holds) {
+                ready.push(*dependent);
+            }
+        }
+    }
+    let Some(dag) = dag_frame(run, key) else { return };
+    dag.eager.extend(told);
+    for dependent in ready {
+        dag.eager.remove(&dependent);
+        dag.make_ready(dependent);
+    }
 }
 
 fn dag_frame(run: &mut Run, key: StepKey) -> Option<&mut DagFrame> {
@@ -246,6 +266,7 @@ fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<usize, String> {
     dag.by_call.resize(wanted.len(), None);
     dag.branch = vec![None; wanted.len()];
     dag.unmet = plan.needs.iter().map(|n| u32::try_from(n.len()).unwrap_or(u32::MAX)).collect();
+    dag.eager = plan.eager.iter().map(|(task, depends)| (*task, depends.begin())).collect();
     dag.is_target = vec![false; wanted.len()];
     for target in &targets {
         if let Some(slot) = dag.is_target.get_mut(*target as usize) {

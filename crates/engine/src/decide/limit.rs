@@ -1,5 +1,6 @@
-//! The bound on the steps of a run. A run that would pass it is ended as a whole: what it has is
-//! ended as by a termination, and nothing more is made of it, not even its exit handler.
+//! The bounds on the steps of a run and on what it holds. A run that would pass one is ended as a
+//! whole: what it has is ended as by a termination, and nothing more is made of it, not even its
+//! exit handler.
 
 use argosy_model::{Event, Phase, Role, StepKey, limits};
 
@@ -18,11 +19,28 @@ impl Turn<'_> {
         match limits::STEPS.check(there.saturating_add(more), "the run needs too many steps") {
             Ok(()) => true,
             Err(refused) => {
-                self.emit(Event::GivenUp { message: refused.what });
-                self.run.give_up();
+                self.give_up(refused.what);
                 false
             }
         }
+    }
+
+    /// Gives the run up once it holds more than one may. What is over that is as much as one turn
+    /// can bring (`turn.rs`), and what came from outside with the last input.
+    pub(super) fn weigh(&mut self) {
+        if self.run.given_up.is_some() || self.run.steps.is_empty() || self.run.phase.is_terminal()
+        {
+            return;
+        }
+        let limit = limits::Limit { max: self.run.max_bytes, ..limits::RUN_BYTES };
+        if let Err(refused) = limit.check(self.run.bytes(), "the run holds too much") {
+            self.give_up(refused.what);
+        }
+    }
+
+    fn give_up(&mut self, message: String) {
+        self.emit(Event::GivenUp { message });
+        self.run.give_up();
     }
 
     /// Ends a step that has others below it once none of them is open.

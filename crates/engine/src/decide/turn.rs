@@ -17,6 +17,10 @@ use crate::run::Run;
 /// What an event costs of a turn's bound.
 pub(super) const EVENT: u64 = 16;
 
+/// How many bytes that a run comes to hold cost one of a turn's bound: a turn brings 32 MiB at
+/// most, about, and one event more.
+const BYTES: u64 = 1 << 10;
+
 /// What one turn may do, about: 2,000 events, which is 1,000 steps that are added and opened. What
 /// costs without making an event counts too. At some microseconds an event a turn stays under the
 /// 10 ms that no run may keep the others waiting.
@@ -53,9 +57,11 @@ impl<'a> Turn<'a> {
 
     /// Applies an event and keeps it.
     pub(super) fn emit(&mut self, event: Event) {
+        let held = self.run.bytes();
         let applied = self.run.evolve(&event, self.now_ms);
         debug_assert!(applied.is_ok(), "{applied:?}: {event:?}");
-        self.spend(EVENT);
+        let more = self.run.bytes().saturating_sub(held);
+        self.spend(EVENT + more / BYTES);
         if applied.is_ok() {
             self.events.push(event);
         }
@@ -82,8 +88,10 @@ impl<'a> Turn<'a> {
     /// Does what follows, and as much as fits into one turn of what is left over.
     pub(super) fn finish(mut self) -> Decision {
         self.drain();
+        self.weigh();
         while self.goes_on && !self.is_spent() && self.go_on() {
             self.drain();
+            self.weigh();
         }
         if !self.run.phase.is_terminal() {
             let wake =

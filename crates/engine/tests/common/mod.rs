@@ -246,6 +246,7 @@ impl World {
         turns.for_each(|turn| replayed.apply(turn).unwrap());
         assert_eq!(replayed.head(), self.run.head());
         assert_eq!(replayed.steps, self.run.steps);
+        assert_eq!(replayed.bytes(), self.run.bytes());
     }
 
     /// The run from a snapshot of itself.
@@ -260,6 +261,8 @@ impl World {
         let items: BTreeMap<StepKey, Arc<Vec<Item>>> = self.run.items.clone();
         let mut run = Run::restore(self.run.id, Arc::clone(&self.run.spec), head, pages, items);
         run.rebuild(self.now_ms);
+        assert_eq!(run.bytes(), self.run.bytes());
+        run.max_bytes = self.run.max_bytes;
         run
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::tools;
+
 /// What stands for an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -28,6 +30,18 @@ pub struct Image {
     pub takes_options: bool,
     /// The folder that its processes start in; empty when it does not matter.
     pub working_dir: String,
+}
+
+impl Image {
+    /// The tool of our own that a program of the image is: its tools lie in the root folder of
+    /// such an image, and are found by name here.
+    #[must_use]
+    pub fn own_tool<'p>(&self, program: &'p str) -> Option<&'p str> {
+        let name = program.strip_prefix('/')?;
+        let is_entrypoint = self.entrypoint.first().is_some_and(|entry| entry == name);
+        let own = self.kind == Kind::Builtin && tools::NAMES.contains(&name);
+        (own && is_entrypoint).then_some(name)
+    }
 }
 
 /// Which image is what: the user's entries by exact reference, then what is built in.
@@ -162,6 +176,20 @@ mod tests {
             let (command, args) = (words(command), words(args));
             let argv = image_found.argv(&command, &args).map(|argv| argv.join(" "));
             assert_eq!(argv.as_deref(), expected, "{image} {command:?} {args:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_of_our_own_is_known_by_its_path_in_its_image_alone() {
+        let tool = |image: &str, program| ImageTable::default().find(image).own_tool(program);
+        assert_eq!(tool("argoproj/argosay:v2", "/argosay"), Some("argosay"));
+        for (image, program) in [
+            ("argoproj/argosay:v2", "argosay"),
+            ("argoproj/argosay:v2", "/bin/sh"),
+            ("busybox", "/argosay"),
+            ("busybox", "/sh"),
+        ] {
+            assert_eq!(tool(image, program), None, "{image} {program}");
         }
     }
 

@@ -133,6 +133,9 @@ impl Orders {
             )
         })?;
         let mut argv: Vec<_> = words.into_iter().map(|word| env.expand(word)).collect();
+        if let Some(tool) = argv.first().and_then(|program| member.image.own_tool(program)) {
+            argv[0] = tool.to_owned();
+        }
         if let Some(script) = &container.script {
             let name = format!("script-{}", member.index);
             self.write_script(&name, script)

@@ -238,6 +238,9 @@ impl<'a> Evaluator<'a> {
             let value = match self.scope.get(known) {
                 Lookup::Unknown => continue,
                 Lookup::Absent => Value::Nil,
+                Lookup::TooLarge { most } => {
+                    return Err(Error::TooLarge { name: known.join("."), most });
+                }
                 Lookup::Known(json) | Lookup::Written { value: json, .. } => {
                     let value = Value::from_json(&json).map_err(|fault| fault.at(at))?;
                     self.env.burn(value.weight()).map_err(|fault| fault.at(at))?;
