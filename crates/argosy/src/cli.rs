@@ -276,7 +276,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, default_value = "")]
     pub(crate) node_field_selector: String,
     /// A value for a suspended step that waits for it; may be repeated
-    #[arg(long = "output-parameter", value_name = "NAME=VALUE")]
+    #[arg(short = 'p', long = "output-parameter", value_name = "NAME=VALUE")]
     pub(crate) output_parameters: Vec<String>,
 }
 

@@ -136,14 +136,17 @@ fn a_server_outlives_a_graceful_stop_and_a_suspended_run_goes_on() {
     let server = place.up(None).unwrap();
     let why = place.argosy(&["explain", "waits"]).out;
     assert!(why.contains("waits[0].approve") && why.contains("argosy resume"), "{why}");
-    let resumed = place.argosy(&[
-        "resume",
-        "waits",
-        "--node-field-selector",
-        "displayName=approve",
-        "--output-parameter",
-        "by=Ada",
-    ]);
+    let approve = ["resume", "waits", "--node-field-selector", "displayName=approve"];
+    for (more, text) in [
+        (&[][..], "'by' has not been set"),
+        (&["-p", "by=Ada", "-p", "nosuch=x"], "not expecting output parameter 'nosuch'"),
+    ] {
+        let refused = place.argosy(&[&approve, more].concat());
+        assert!(refused.code == Some(2) && refused.err.contains(text), "{}", refused.err);
+    }
+    let why = place.argosy(&["explain", "waits"]).out;
+    assert!(why.contains("waits[0].approve"), "nothing has changed: {why}");
+    let resumed = place.argosy(&["resume", "waits", "-p", "by=Ada"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.err);
     assert_eq!(place.argosy(&["wait", "waits"]).code, Some(0));
     assert_eq!(place.argosy(&["logs", "waits", "--no-prefix"]).out, "approved by Ada\n");
@@ -169,6 +172,33 @@ fn stop_runs_the_exit_handler_and_terminate_does_not() {
         assert_eq!(place.argosy(&["get", "sleeps"]).code, Some(3));
         server.stop();
     }
+}
+
+#[test]
+fn numbers_of_a_parameter_file_are_those_of_a_manifest() {
+    // argo-workflows `ReadParametersFile`: YAML becomes JSON, and its text the value.
+    let manifest = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: numbers}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e, value: 1e3}]}
+  templates:
+    - name: main
+      container:
+        image: busybox
+        command: [echo, '{{workflow.parameters.a}} {{workflow.parameters.b}}
+          {{workflow.parameters.c}} {{workflow.parameters.d}} {{workflow.parameters.e}}']
+";
+    let place = place(&[
+        ("numbers.yaml", manifest),
+        ("values.yaml", "a: 1.0\nb: 1e3\nc: '1.0'\nd: {z: 1.50, b: 18446744073709551615}\n"),
+    ]);
+    let run = place.argosy(&["run", "numbers.yaml", "--parameter-file", "values.yaml"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let logs = place.argosy(&["logs", "numbers", "--no-prefix"]).out;
+    assert_eq!(logs, "1 1000 1.0 {\"b\":18446744073709551615,\"z\":1.5} 1000\n");
 }
 
 #[test]

@@ -445,7 +445,7 @@ fn labels_are_those_that_kubernetes_allows() {
         );
     }
     let refused = place.argosy(&["submit", "bad.yaml"]);
-    assert!(refused.err.contains("bad.yaml:4:30: [E0109]"), "{}", refused.err);
+    assert!(refused.err.contains("bad.yaml:4:33: [E0109]"), "{}", refused.err);
     let long = format!("a.io/b={}", "b".repeat(63));
     let submitted = place.argosy(&["submit", "waits.yaml", "-l", &format!("{long},c=")]);
     assert_eq!(submitted.code, Some(0), "{}", submitted.err);

@@ -5,7 +5,7 @@
 
 use argosy_model::artifact::Location;
 use argosy_model::graph::Lock;
-use argosy_model::{Artifact, End, Holding, Inputs, Outputs, Step, TaskSpec};
+use argosy_model::{Artifact, End, Holding, Inputs, Item, Outputs, Step, TaskSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,15 +22,15 @@ fn text(text: &str) -> u64 {
 pub(crate) fn value(value: &Value) -> u64 {
     let inner = match value {
         Value::String(string) => text(string),
-        Value::Array(list) => values(list),
+        Value::Array(list) => list.iter().map(self::value).sum(),
         Value::Object(map) => map.iter().map(|(name, inner)| text(name) + self::value(inner)).sum(),
         _ => 0,
     };
     VALUE + inner
 }
 
-pub(crate) fn values(list: &[Value]) -> u64 {
-    list.iter().map(value).sum()
+pub(crate) fn items(list: &[Item]) -> u64 {
+    list.iter().map(|item| VALUE + text(item.json())).sum()
 }
 
 pub(crate) fn artifact(artifact: &Artifact) -> u64 {
@@ -112,7 +112,7 @@ pub(crate) fn of(run: &Run) -> u64 {
     let own_task = usize::from(run.graph().is_none());
     let parts = [
         run.steps.iter().map(step).sum(),
-        run.items.values().map(|list| values(list)).sum(),
+        run.items.values().map(|list| items(list)).sum(),
         run.tasks.iter().skip(own_task).map(|inner| task(inner)).sum(),
         run.globals.iter().map(|(name, inner)| text(name) + value(inner)).sum(),
         run.global_artifacts.iter().map(|(name, inner)| text(name) + artifact(inner)).sum(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use argosy_model::{
-    Attempt, AttemptPhase, End, Event, Exit, Holding, Kind, Outputs, Phase, Role, Step, StepKey,
-    StepSeed, Turn,
+    Attempt, AttemptPhase, End, Event, Exit, Holding, Item, Kind, Outputs, Phase, Role, Step,
+    StepKey, StepSeed, Turn,
 };
 
 use crate::bytes;
@@ -286,16 +286,12 @@ impl Run {
         }
     }
 
-    fn list_items(
-        &mut self,
-        key: StepKey,
-        items: &Arc<Vec<serde_json::Value>>,
-    ) -> Result<(), &'static str> {
+    fn list_items(&mut self, key: StepKey, items: &Arc<Vec<Item>>) -> Result<(), &'static str> {
         if self.step(key).is_none_or(|step| step.kind != Kind::FanOut) {
             return Err("items of a step that is no fan-out");
         }
         let old = self.items.insert(key, Arc::clone(items));
-        self.hold(old.map_or(0, |old| bytes::values(&old)), bytes::values(items));
+        self.hold(old.map_or(0, |old| bytes::items(&old)), bytes::items(items));
         Ok(())
     }
 
@@ -395,6 +391,8 @@ impl Run {
                     step.phase = Phase::Running;
                 }
             }
-        })
+        })?;
+        self.note_failed(key);
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@
 //! Absent from this crate: clocks, randomness, files, sockets, threads, and any knowledge of the
 //! upstream whose client sent the run, but for the way step names are spelled ([`names`]).
 
+mod aggregate;
 mod bytes;
 mod compiled;
 mod decide;
@@ -17,7 +18,9 @@ mod evolve;
 mod failures;
 mod frame;
 mod garbage;
+mod item;
 pub mod names;
+pub mod outcome;
 mod patch;
 mod pending;
 mod render;
@@ -27,7 +30,7 @@ mod snapshot;
 mod steps;
 mod weights;
 
-pub use decide::{Decision, Input, Supplied, decide, submit};
+pub use decide::{Decision, Input, Supplied, decide, is_suspended, refused, submit};
 pub use evolve::Broken;
 pub use pending::pending;
 pub use render::{Rendered, needs, render};

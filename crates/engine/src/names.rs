@@ -4,9 +4,10 @@
 //! `NodeID`).
 
 use argosy_model::graph::Lock;
-use argosy_model::{Role, StepKey};
+use argosy_model::{Item, Role, StepKey};
 use serde_json::Value;
 
+use crate::item;
 use crate::run::Run;
 
 /// The full name of a step: `run`, `run[0].a`, `run.task(0:x)`, `run.task(0)`, `run.onExit`.
@@ -92,30 +93,18 @@ fn container_name(run: &Run, set: StepKey, index: u32) -> String {
 /// `(0:value)`: brackets are dropped from the value, maps become `key:value` in key order
 /// (argo-workflows `workflow/controller/operator.go` `processItem`).
 #[must_use]
-pub fn item_suffix(index: u32, item: Option<&Value>) -> String {
-    let value = item.map(item_text).unwrap_or_default();
+pub fn item_suffix(index: u32, item: Option<&Item>) -> String {
+    let value = item.map(item::name).unwrap_or_default();
     format!("({index}:{})", value.replace(['(', ')'], ""))
 }
 
-/// An item as its name shows it.
-fn item_text(item: &Value) -> String {
-    match item {
-        Value::Object(map) => {
-            let mut pairs: Vec<_> =
-                map.iter().map(|(key, value)| format!("{key}:{}", plain(value))).collect();
-            pairs.sort();
-            pairs.join(",")
-        }
-        other => plain(other),
-    }
-}
-
-/// A value as text: strings as they are, everything else as JSON.
+/// A value as text: strings as they are, everything else as JSON in Go's form, where 1000.0 is
+/// 1000.
 #[must_use]
 pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => argosy_template::to_go_json(other),
     }
 }
 
@@ -184,7 +173,6 @@ pub fn pod_name(run_name: &str, full_name: &str, template: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn the_hash_is_fnv_1a() {
@@ -197,11 +185,15 @@ mod tests {
     #[test]
     fn items_are_named_as_argo_names_them() {
         for (item, name) in [
-            (json!("a (b)"), "(0:a b)"),
-            (json!(3), "(0:3)"),
-            (json!({"os": "debian", "image": "x"}), "(0:image:x,os:debian)"),
-            (json!(["a", 1]), "(0:[\"a\",1])"),
+            (r#""a (b)""#, "(0:a b)"),
+            ("3", "(0:3)"),
+            ("1.50", "(0:1.50)"),
+            ("123456789012345678901234567890", "(0:123456789012345678901234567890)"),
+            (r#"{"os":"debian","image":"x","n":1e3}"#, "(0:image:x,n:1e3,os:debian)"),
+            (r#"["a",1.0]"#, "(0:[a 1.0])"),
+            (r#""<a> \"b\"""#, r#"(0:<a> \"b\")"#),
         ] {
+            let item = Item::new(item.to_owned()).unwrap();
             assert_eq!(item_suffix(0, Some(&item)), name);
         }
     }

@@ -12,6 +12,7 @@ use argosy_model::{AttemptId, Resources, StepKey};
 use serde_json::{Value, json};
 
 use crate::decide::render_text;
+use crate::outcome::{Last, Outcome, exit_code, seconds};
 use crate::run::Run;
 use crate::scope::View;
 use crate::{names, patch};
@@ -120,30 +121,15 @@ fn late_view<'a>(run: &'a Run, attempt: AttemptId, template: &Template, name: &s
     view
 }
 
-/// `retries` and `lastRetry.*` (argo-workflows `docs/variables.md`, `docs/retries.md`).
-fn last_retry(run: &Run, attempt: AttemptId) -> Vec<(&'static str, Value)> {
-    let tries = user_tries(run, attempt);
+/// `retries` and `lastRetry.*`.
+fn last_retry(run: &Run, attempt: AttemptId) -> [(&'static str, Value); 5] {
     let before = run.at(attempt.step).attempts.iter().take(attempt.number as usize);
-    let last = before.rev().find(|a| !a.was_infrastructure()).and_then(|a| a.end.as_deref());
-    let (code, status, seconds, message) = match last {
-        None => ("0".to_owned(), "", 0, ""),
-        Some(end) => {
-            let code = match end.exit {
-                argosy_model::Exit::Code(code) => code.to_string(),
-                argosy_model::Exit::Signal(signal) => (128 + signal).to_string(),
-                _ => "-1".to_owned(),
-            };
-            let status = if code == "-1" { "Error" } else { "Failed" };
-            (code, status, (end.ended_ms - end.started_ms).max(0) / 1000, &*end.message)
-        }
-    };
-    vec![
-        ("retries", json!(tries.to_string())),
-        ("lastRetry.exitCode", json!(code)),
-        ("lastRetry.status", json!(status)),
-        ("lastRetry.duration", json!(seconds.to_string())),
-        ("lastRetry.message", json!(message)),
-    ]
+    let last = before.rev().find(|attempt| !attempt.was_infrastructure());
+    let last = last.and_then(|last| Some((last.end.as_deref()?, last.kill)));
+    let Some((end, kill)) = last else { return Last::no_names() };
+    let Outcome { phase, message } = Outcome::of(end, kill, run);
+    let (exit_code, seconds) = (exit_code(&end.exit), seconds(end));
+    Last { phase, message, exit_code, seconds }.names(user_tries(run, attempt))
 }
 
 struct Renderer<'v, 'r> {

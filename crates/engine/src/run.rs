@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use argosy_model::graph::{Body, Call, Graph, Template};
 use argosy_model::run::Plan;
 use argosy_model::{
-    Artifact, AttemptId, AttemptPhase, Holding, Kind, Phase, Role, RunId, RunPhase, RunSpec,
+    Artifact, AttemptId, AttemptPhase, Holding, Item, Kind, Phase, Role, RunId, RunPhase, RunSpec,
     Shutdown, Step, StepKey, TaskSpec, limits,
 };
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub struct Run {
     /// task is the first).
     pub tasks: Vec<Arc<TaskSpec>>,
     /// Items of fan-outs.
-    pub items: BTreeMap<StepKey, Arc<Vec<Value>>>,
+    pub items: BTreeMap<StepKey, Arc<Vec<Item>>>,
     /// Parameters that the whole run sees.
     pub globals: BTreeMap<Box<str>, Value>,
     /// Artifacts that the whole run sees.
@@ -298,7 +298,7 @@ impl Run {
 
     /// The item that a step was made for, its own or that of the fan-out that it is a part of.
     #[must_use]
-    pub fn item_of(&self, key: StepKey) -> Option<&Value> {
+    pub fn item_of(&self, key: StepKey) -> Option<&Item> {
         let mut at = key;
         loop {
             let step = self.step(at)?;

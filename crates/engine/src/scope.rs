@@ -1,13 +1,15 @@
 //! What tags and expressions can see from where they stand.
 
 use argosy_model::graph::{OutputDecl, Template};
-use argosy_model::{Kind, Phase, Role, Step, StepKey};
+use argosy_model::{Item, Kind, Phase, Role, Step, StepKey};
 use argosy_template::go;
 use argosy_template::{Lookup, Scope};
 use serde_json::{Map, Value, json};
 
+use crate::aggregate::aggregate;
 use crate::decide::render_text;
 use crate::failures;
+use crate::item;
 use crate::names;
 use crate::run::Run;
 
@@ -17,7 +19,9 @@ pub(crate) struct View<'a> {
     /// The step whose template the text is written in; `NONE` for the run's own texts.
     pub(crate) owner: StepKey,
     /// The item of the loop that the text stands in.
-    pub(crate) item: Option<&'a Value>,
+    pub(crate) item: Option<&'a Item>,
+    /// The step that a hook is about.
+    pub(crate) about: StepKey,
     /// Inputs of a template whose step is not made yet: what its own declarations see.
     pub(crate) own: Option<(&'a Template, &'a [Option<Box<str>>])>,
     /// Names that this one evaluation sees on top.
@@ -30,7 +34,8 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn inside(run: &'a Run, owner: StepKey, now_ms: i64) -> View<'a> {
-        View { run, owner, item: None, own: None, extra: Vec::new(), now_ms, attempt: None }
+        let (item, own, extra, about, attempt) = (None, None, Vec::new(), StepKey::NONE, None);
+        View { run, owner, item, about, own, extra, now_ms, attempt }
     }
 
     /// What a template sees that nobody has called yet: nothing of the caller's.
@@ -38,8 +43,16 @@ impl<'a> View<'a> {
         View::inside(self.run, StepKey::NONE, self.now_ms)
     }
 
-    pub(crate) fn with_item(mut self, item: Option<&'a Value>) -> View<'a> {
+    pub(crate) fn with_item(mut self, item: Option<&'a Item>) -> View<'a> {
         self.item = item;
+        self
+    }
+
+    /// What a hook about `step` sees: of a loop the one item that it is about (argo-workflows
+    /// `workflow/controller/exit_handler.go` `resolveExitTmplArgument`).
+    pub(crate) fn about(mut self, step: StepKey) -> View<'a> {
+        self.item = self.run.item_of(step);
+        self.about = step;
         self
     }
 
@@ -146,6 +159,11 @@ impl<'a> View<'a> {
 
     /// A sibling by the name of its call.
     pub(crate) fn sibling(&self, name: &str) -> Option<StepKey> {
+        let about = self.run.step(self.about);
+        let is_item = about.is_some_and(|step| matches!(step.role, Role::Item(_)));
+        if is_item && self.run.call_of(self.about).is_some_and(|call| call.name == name) {
+            return Some(self.about);
+        }
         find_call(self.run, self.owner, name)
     }
 
@@ -304,7 +322,7 @@ impl Scope for View<'_> {
             return Lookup::Known(value.clone());
         }
         match path {
-            ["item", rest @ ..] => item(self.item, rest),
+            ["item", rest @ ..] => item::lookup(self.item, rest),
             ["inputs", rest @ ..] => self.inputs(rest),
             ["outputs", rest @ ..] => self.own_outputs(rest),
             ["steps" | "tasks", rest @ ..] => self.sibling_value(rest),
@@ -347,15 +365,6 @@ fn nth(run: &Run, children: &[StepKey], index: u32, role: Role) -> Option<StepKe
     from.iter().find(|key| run.at(**key).role == role).copied()
 }
 
-fn item(item: Option<&Value>, path: &[&str]) -> Lookup {
-    let Some(mut at) = item else { return Lookup::Unknown };
-    for part in path {
-        let Some(next) = at.get(part) else { return Lookup::Unknown };
-        at = next;
-    }
-    Lookup::Known(at.clone())
-}
-
 fn text_or_null(text: Option<&str>) -> Value {
     text.map_or(Value::Null, Value::from)
 }
@@ -371,49 +380,6 @@ fn declared_default(run: &Run, key: StepKey, name: &str) -> Option<Value> {
     let declared: &OutputDecl =
         run.template_of(key)?.outputs.parameters.iter().find(|output| output.name == name)?;
     declared.default.clone().map(Value::from)
-}
-
-/// The outputs of a loop: lists over its succeeded children, in the order of their items
-/// (argo-workflows `workflow/controller/scope.go`, `operator.go` `processAggregateNodeOutputs`).
-fn aggregate(run: &Run, key: StepKey, step: &Step, path: &[&str]) -> Lookup {
-    if !step.phase.is_terminal() {
-        return Lookup::Unknown;
-    }
-    let children = run.children(key).iter().map(|child| run.at(*child));
-    let done: Vec<_> = children
-        .filter(|child| matches!(child.role, Role::Item(_)) && child.phase == Phase::Succeeded)
-        .collect();
-    if run.items.get(&key).is_none_or(|items| items.is_empty()) {
-        return match path {
-            ["result" | "parameters"] | ["parameters", _] => Lookup::Known(json!("[]")),
-            _ => Lookup::Absent,
-        };
-    }
-    let outputs = done.iter().filter_map(|child| child.outputs.as_deref());
-    let list: Vec<Value> = match path {
-        ["result"] => outputs.filter_map(|o| o.result.as_deref()).map(json_or_text).collect(),
-        ["parameters"] => outputs.map(text_parameters_object).collect(),
-        ["parameters", name @ ..] => {
-            let name = name.join(".");
-            outputs.filter_map(|o| o.parameter(&name)).map(as_text).collect()
-        }
-        _ => return Lookup::Unknown,
-    };
-    Lookup::Known(Value::String(Value::from(list).to_string()))
-}
-
-/// Parameters are texts, whatever they look like; results are read as JSON.
-fn as_text(value: &Value) -> Value {
-    Value::from(names::plain(value))
-}
-
-fn text_parameters_object(outputs: &argosy_model::Outputs) -> Value {
-    let texts = outputs.parameters.iter().map(|(name, value)| (name.to_string(), as_text(value)));
-    Value::Object(texts.collect())
-}
-
-fn json_or_text(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
 fn pairs(list: &[(String, String)], path: &[&str]) -> Lookup {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use argosy_model::{
-    Artifact, Event, Holding, Kind, Role, RunId, RunPhase, RunSpec, Shutdown, Step, StepKey,
+    Artifact, Event, Holding, Item, Kind, Role, RunId, RunPhase, RunSpec, Shutdown, Step, StepKey,
     TaskSpec,
 };
 use serde::{Deserialize, Serialize};
@@ -120,7 +120,7 @@ impl Run {
         spec: Arc<RunSpec>,
         head: Head,
         pages: Vec<Page>,
-        items: BTreeMap<StepKey, Arc<Vec<Value>>>,
+        items: BTreeMap<StepKey, Arc<Vec<Item>>>,
     ) -> Run {
         let mut run = Run::new(id, spec.into(), head.accepted_ms);
         run.tasks = head.tasks;

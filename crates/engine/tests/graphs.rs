@@ -254,6 +254,54 @@ fn collected_parameters_are_texts_and_collected_results_are_json() {
 }
 
 #[test]
+fn numbers_of_items_and_results_keep_their_text() {
+    // Upstream's item is a `json.RawMessage`: only white space goes.
+    let list = r#"[ 1.0, 1e3, 1.50, 12345678901234567890, 123456789012345678901234567890,
+        {"b": {"z": 1.50, "a": 2}, "a": 0.1234567890123456789}, [ 1.10 ] ]"#;
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Param": list});
+    let mut member = say("member", "{{item.n}} {{item.o}} {{=item.n}}");
+    member["each"] = json!({"Param": r#"[{"n": 1.10, "o": {"b": 1e3, "a": "<"}}]"#});
+    let all = say("all", "{{steps.each.outputs.result}}");
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[call, member], [all]]}}, greeting()]});
+    let world = World::of(graph, echo);
+    let result = |name: &str| {
+        let step = world.run.step(world.key(name)).unwrap();
+        step.outputs.as_ref().unwrap().result.clone().unwrap().into_string()
+    };
+    let whole = r#"{"a":0.1234567890123456789,"b":{"z":1.50,"a":2}}"#;
+    for (name, text) in [
+        ("(0:1.0)", "1.0"),
+        ("(1:1e3)", "1e3"),
+        ("(2:1.50)", "1.50"),
+        ("(3:12345678901234567890)", "12345678901234567890"),
+        ("(4:123456789012345678901234567890)", "123456789012345678901234567890"),
+        (r#"(5:a:0.1234567890123456789,b:{"z":1.50,"a":2})"#, whole),
+        ("(6:[1.10])", "[1.10]"),
+    ] {
+        assert_eq!(result(&format!("wf[0].each{name}")), text);
+    }
+    let member = r#"wf[0].member(0:n:1.10,o:{"b":1e3,"a":"<"})"#;
+    assert_eq!(result(member), r#"1.10 {"b":1e3,"a":"<"} 1.10"#);
+    let numbers = "1.0,1e3,1.50,12345678901234567890,123456789012345678901234567890";
+    assert_eq!(result("wf[1].all"), format!("[{numbers},{whole},[1.10]]"));
+}
+
+#[test]
+fn items_of_a_manifest_are_floats_and_whole_numbers() {
+    // YAML becomes JSON on its way in, and `1.50` a float; integers of 64 bits stay what they are.
+    let mut call = say("each", "{{item}}");
+    call["each"] = json!({"Items": [1.50, 1000.0, 12_345_678_901_234_567_890_u64, {"v": 1.0}]});
+    let graph = json!({"templates": [{"name": "main", "body": {"Steps": [[call]]}}, greeting()]});
+    let world = World::crashing(graph, echo);
+    let names = ["(0:1.5)", "(1:1000)", "(2:12345678901234567890)", "(3:v:1)"];
+    assert_eq!(world.started, names.map(|name| format!("wf[0].each{name}")));
+    let last = world.run.step(world.key("wf[0].each(3:v:1)")).unwrap();
+    assert_eq!(last.outputs.as_ref().unwrap().result.as_deref(), Some(r#"{"v":1}"#));
+}
+
+#[test]
 fn a_loop_over_nothing_is_skipped() {
     let mut call = say("each", "{{item}}");
     call["each"] = json!({"Param": "[]"});
@@ -535,11 +583,12 @@ fn what_awaits_some_of_many_starts_with_the_last_that_decides() {
 
 #[test]
 fn the_list_of_failures_is_as_long_as_a_value_may_be() {
+    // JSON in a text of Go: nothing in it but quotes needs an escape.
     let list = |message: &str| {
-        json!([{
+        let list = json!([{
             "displayName": "wf", "message": message, "templateName": "leaf", "phase": "Error",
-            "podName": "wf", "finishedAt": "1970-01-01T00:00:01Z"}])
-        .to_string()
+            "podName": "wf", "finishedAt": "1970-01-01T00:00:01Z"}]);
+        Value::from(list.to_string()).to_string()
     };
     let room = (1 << 20) - list("").len();
     for (length, fits) in [(0, true), (room, true), (room + 1, false)] {
@@ -570,7 +619,7 @@ fn the_list_of_failures_has_those_that_came_after_somebody_looked() {
     // Of three that look at it in turn the second fails; then d fails, which was there before.
     let tell = |name: &str| {
         json!({"name": name, "target": {"Template": 1}, "continue_on_failed": true,
-            "arguments": {"parameters": [{"name": "p", "value": "{{=jsonpath(workflow.failures, '$[*].displayName')}}"}]}})
+            "arguments": {"parameters": [{"name": "p", "value": "{{workflow.failures}}"}]}})
     };
     let group = |name: &str| json!([tell(name)]);
     let graph = json!({"templates": [
@@ -584,12 +633,16 @@ fn the_list_of_failures_has_those_that_came_after_somebody_looked() {
     for (step, exit) in [("[0].a", 0), ("[1].b", 1), ("[2].c", 0), ("[3].e", 0)] {
         let name = format!("wf.looks{step}");
         let inputs = world.run.step(world.key(&name)).unwrap().inputs.as_deref().unwrap();
-        told.push(inputs.parameters[0].as_deref().unwrap().to_owned());
+        let text: String = serde_json::from_str(inputs.parameters[0].as_deref().unwrap()).unwrap();
+        let list: Option<Vec<Value>> = serde_json::from_str(&text).unwrap();
+        let names = list.unwrap_or_default().into_iter().map(|node| node["displayName"].clone());
+        told.push(names.collect::<Vec<_>>());
         if step == "[2].c" {
             world.end("wf.d", 1);
         }
         world.end(&name, exit);
         world.pass(0);
     }
-    assert_eq!(told, ["[]", "[]", r#"["b"]"#, r#"["d","b"]"#]);
+    let expected = [json!([]), json!([]), json!(["b"]), json!(["d", "b"])];
+    assert_eq!(told.into_iter().map(Value::from).collect::<Vec<_>>(), expected);
 }

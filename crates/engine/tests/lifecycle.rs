@@ -10,7 +10,7 @@ use argosy_engine::{Input, Supplied};
 use argosy_model::attempt::{End, Exit};
 use argosy_model::graph::{Retry, RetryPolicy};
 use argosy_model::run::{Plan, TaskSpec};
-use argosy_model::{AttemptId, Effect, Phase, ProcessSpec, RunPhase, Shutdown};
+use argosy_model::{AttemptId, Effect, Phase, ProcessSpec, RunPhase, Shutdown, StepKey};
 use common::{World, code, ok};
 use serde_json::{Value, json};
 
@@ -99,6 +99,54 @@ fn nothing_is_tried_again_when_waiting_would_pass_the_longest_time() {
     // Waits of 10 s fit; after the second try, a wait of 20 s would end after 25 s.
     assert_eq!(world.run.steps[0].attempts.len(), 2);
     assert_eq!(world.message("wf"), "Backoff would exceed max duration limit");
+}
+
+#[test]
+fn the_longest_time_of_all_tries_ends_the_one_that_runs_but_not_the_first() {
+    let retry = json!({"limit": "9", "backoff": "1s", "max_duration": "4s"});
+    // The first try takes 5 s and is not bounded.
+    let mut world = World::of(process(&json!({"retry": retry})), |_, _, _| None);
+    world.pass(5_000);
+    assert_eq!(world.run.steps[0].phase, Phase::Running);
+    // The second one, which begins after 1 s of backoff, is ended 4 s after the first one began.
+    let world = World::of(process(&json!({"retry": retry})), |_, number, _| {
+        code(1).filter(|_| number == 0)
+    });
+    let attempts = &world.run.steps[0].attempts;
+    assert_eq!(attempts.len(), 2);
+    let first = attempts[0].started_ms;
+    assert_eq!(attempts[1].end.as_ref().unwrap().ended_ms - first, 4_000);
+    assert_eq!(attempts[1].kill, Some(argosy_model::attempt::Kill::Deadline));
+    assert_eq!(world.phase("wf"), Phase::Failed);
+    assert_eq!(world.message("wf"), "Max duration limit exceeded");
+}
+
+#[test]
+fn the_last_try_is_seen_as_its_node_shows_it() {
+    // argo-workflows `operator.go`: `lastChildNode.Phase` and `.Message`, in tags and expressions.
+    let deadline = "Step exceeded its deadline";
+    for (exit, phase, exit_code, message) in [
+        (Some(Exit::Code(3)), "Failed", "3", "main: Error (exit code 3)"),
+        (Some(Exit::OutOfMemory), "Failed", "137", "OOMKilled (exit code 137)"),
+        (Some(REFUSED), "Error", "-1", "no such image"),
+        (None, "Failed", "143", deadline),
+    ] {
+        let condition =
+            format!("lastRetry.status == '{phase}' && lastRetry.message == '{message}'");
+        let retry = json!({"limit": "1", "policy": "Always", "expression": condition});
+        let args = "{{retries}} {{lastRetry.exitCode}} {{lastRetry.status}} {{lastRetry.message}}";
+        let graph = one(&json!({"retry": retry, "active_deadline_s": "5",
+            "body": {"Process": {"main": {"args": [args]}}}}));
+        let seen = Rc::new(std::cell::RefCell::new(Vec::new()));
+        let sink = Rc::clone(&seen);
+        let world = World::of(graph, move |_, number, process| {
+            sink.borrow_mut().push(process.main.args[0].clone());
+            let text = if exit == Some(REFUSED) { message } else { "" };
+            if number == 0 { Some(End::with_message(exit.clone()?, text)) } else { ok() }
+        });
+        assert_eq!(world.run.phase, RunPhase::Succeeded, "{message}");
+        assert_eq!(*seen.borrow(), ["0 0  ", &format!("1 {exit_code} {phase} {message}")]);
+    }
 }
 
 #[test]
@@ -308,15 +356,65 @@ fn a_pause_ends_by_itself_or_by_somebody_with_values() {
                           "body": {"Suspend": {}}});
     let mut world = World::of(one(&supplied), |_, _, _| ok());
     let step = world.key("wf");
-    world.input(Input::Supply(Supplied { step, parameters: vec![("by".into(), json!("Ada"))] }));
+    world.input(supply(step, &[("by", "Ada")], None));
     world.input(Input::Resume { steps: vec![step] });
     assert_eq!(
         (world.run.phase, world.output("wf", "by")),
         (RunPhase::Succeeded, Some(json!("Ada")))
     );
-    let mut world = World::of(one(&supplied), |_, _, _| ok());
-    world.input(Input::Resume { steps: Vec::new() });
-    assert_eq!(world.run.phase, RunPhase::Failed, "the value is missing");
+}
+
+fn supply(step: StepKey, values: &[(&str, &str)], phase: Option<Phase>) -> Input {
+    let parameters = values.iter().map(|(name, value)| ((*name).into(), json!(value))).collect();
+    Input::Supply(Supplied { step, parameters, phase, message: String::new() })
+}
+
+#[test]
+fn a_resume_that_lacks_a_value_is_refused_and_so_are_values_that_nothing_waits_for() {
+    // argo-workflows `util.go`, `OverrideOutputParametersWithDefault` and `updateSuspendedNode`.
+    let pause = json!({"body": {"Suspend": {}}, "outputs": {"parameters": [
+        {"name": "by", "from": "Supplied"}, {"name": "at", "from": "Supplied", "default": "noon"},
+        {"name": "fixed", "from": {"Value": "x"}}]}});
+    let mut world = World::of(one(&pause), |_, _, _| ok());
+    let step = world.key("wf");
+    let missing = "raw output parameter 'by' has not been set and does not have a default value";
+    let why = |world: &World, input: &Input| argosy_engine::refused(&world.run, input);
+    let succeed = Some(Phase::Succeeded);
+    for (input, text) in [
+        (Input::Resume { steps: Vec::new() }, missing),
+        (Input::Resume { steps: vec![step] }, missing),
+        (supply(step, &[("at", "dawn")], succeed), missing),
+        (supply(step, &[("nosuch", "x")], None), "node is not expecting output parameter 'nosuch'"),
+        (
+            supply(step, &[("fixed", "y")], None),
+            "cannot set output parameter 'fixed' because it is not supplied or was already set",
+        ),
+        (Input::Resume { steps: vec![StepKey(7)] }, "none of these steps is suspended"),
+    ] {
+        assert_eq!(why(&world, &input).as_deref(), Some(text), "{input:?}");
+    }
+    let given = supply(step, &[("by", "Ada")], None);
+    assert_eq!(why(&world, &given), None);
+    world.input(given);
+    assert_eq!(
+        why(&world, &supply(step, &[("by", "Bob")], None)).as_deref(),
+        Some("cannot set output parameter 'by' because it is not supplied or was already set")
+    );
+    let resume = Input::Resume { steps: Vec::new() };
+    assert_eq!(why(&world, &resume), None);
+    world.input(resume);
+    assert_eq!(world.output("wf", "at"), Some(json!("noon")));
+    assert_eq!(world.run.phase, RunPhase::Succeeded);
+    // Values and the end in one, and an end that is none of the good ones.
+    for (input, phase) in [
+        (supply(step, &[("by", "Ada")], succeed), Phase::Succeeded),
+        (supply(step, &[], Some(Phase::Failed)), Phase::Failed),
+    ] {
+        let mut world = World::of(one(&pause), |_, _, _| ok());
+        assert_eq!(why(&world, &input), None);
+        world.input(input);
+        assert_eq!(world.phase("wf"), phase);
+    }
 }
 
 fn task(name: &str) -> TaskSpec {
@@ -385,4 +483,54 @@ fn a_task_tells_the_scheduler_its_gang() {
         })
         .collect();
     assert_eq!(jobs, [gang]);
+}
+
+/// What an exit handler sees as `workflow.failures`.
+fn failures_of(mut graph: Value, exit: i32) -> String {
+    let seen = Rc::new(std::cell::RefCell::new(String::new()));
+    let sink = Rc::clone(&seen);
+    graph["templates"].as_array_mut().unwrap().push(json!({"name": "exit", "body":
+        {"Process": {"main": {"args": ["{{workflow.failures}}"]}}}}));
+    graph["on_exit"] = json!({"target": {"Template": 2}});
+    World::of(graph, move |name, _, process| {
+        if name.ends_with("onExit") {
+            *sink.borrow_mut() = process.main.args[0].clone();
+            return ok();
+        }
+        code(exit)
+    });
+    seen.take()
+}
+
+#[test]
+fn failures_are_a_quoted_list_of_all_failed_nodes() {
+    // argo-workflows `docs/variable-flow/variables.md`: JSON within a text of Go, "null" for none.
+    let graph = json!({"templates": [
+        {"name": "main", "body": {"Steps": [[{"name": "a", "target": {"Template": 1},
+            "each": {"Items": ["x"]}}]]}},
+        {"name": "leaf", "body": {"Process": {}}, "retry": {"limit": "1"}}]});
+    assert_eq!(failures_of(graph.clone(), 0), r#""null""#);
+    let text = failures_of(graph, 1);
+    assert!(text.starts_with(r#""[{\"displayName\":\"wf\",\"message\":\"child 'wf-"#), "{text}");
+    let inner: String = serde_json::from_str(&text).unwrap();
+    let list: Value = serde_json::from_str(&inner).unwrap();
+    let word = |node: &Value, name: &str| node[name].as_str().unwrap().to_owned();
+    let shown: Vec<_> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| (word(node, "displayName"), word(node, "templateName")))
+        .collect();
+    // The root, its group, the item that was tried again, and both tries; a loop in a group is
+    // no node of its own.
+    let expected = [
+        ("wf", "main"),
+        ("[0]", ""),
+        ("a(0:x)", "leaf"),
+        ("a(0:x)(0)", "leaf"),
+        ("a(0:x)(1)", "leaf"),
+    ];
+    assert_eq!(shown, expected.map(|(name, template)| (name.to_owned(), template.to_owned())));
+    assert_eq!(list[2]["message"], "No more retries left");
+    assert_eq!(list[4]["message"], "main: Error (exit code 1)");
 }

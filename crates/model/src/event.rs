@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::attempt::{End, Kill};
 use crate::graph::Lock;
 use crate::id::StepKey;
+use crate::item::Item;
 use crate::phase::{Kind, Phase, Role, RunPhase, Shutdown};
 use crate::run::{Inputs, Outputs, Recall, RunSpec, TaskSpec};
 
@@ -64,7 +65,7 @@ pub enum Event {
         /// The fan-out.
         step: StepKey,
         /// Its items, in order.
-        items: Arc<Vec<Value>>,
+        items: Arc<Vec<Item>>,
     },
     /// A running task asked for a child; the step that carries it out follows.
     #[serde(rename = "task")]

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use argosy_engine::{Head, Page, Run, Steps};
-use argosy_model::{Keep, Record, RunId, RunSpec, Step, StepKey};
+use argosy_model::{Item, Keep, Record, RunId, RunSpec, Step, StepKey};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::encode::encode;
 use crate::error::Result;
@@ -73,7 +72,7 @@ pub enum Piece {
     /// A page of steps, with its number.
     Page(usize, Arc<Page>),
     /// The items of a loop.
-    Items(StepKey, Arc<Vec<Value>>),
+    Items(StepKey, Arc<Vec<Item>>),
 }
 
 impl Piece {
@@ -140,7 +139,7 @@ struct WholeRef<'a> {
     spec: &'a RunSpec,
     head: Head,
     steps: &'a Steps,
-    items: &'a BTreeMap<StepKey, Arc<Vec<Value>>>,
+    items: &'a BTreeMap<StepKey, Arc<Vec<Item>>>,
 }
 
 /// The same, read.
@@ -149,7 +148,7 @@ pub(crate) struct Whole {
     pub(crate) spec: RunSpec,
     pub(crate) head: Head,
     pub(crate) steps: Vec<Step>,
-    pub(crate) items: BTreeMap<StepKey, Arc<Vec<Value>>>,
+    pub(crate) items: BTreeMap<StepKey, Arc<Vec<Item>>>,
 }
 
 impl Archived {

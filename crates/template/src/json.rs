@@ -1,5 +1,8 @@
 //! JSON as Go writes it.
 
+use std::collections::BTreeMap;
+
+use crate::env::MAX_DEPTH;
 use crate::error::Fault;
 use crate::go;
 use crate::value::Value;
@@ -21,8 +24,47 @@ pub(crate) const COMPACT: Style = Style { escape_html: true, indent: false };
 ///
 /// A document deeper than [`crate::MAX_DEPTH`] is written as `null`; readers stop before that.
 pub fn to_go_json(document: &serde_json::Value) -> String {
-    let text = Value::from_json(document).and_then(|value| write(&value, COMPACT));
-    text.unwrap_or_else(|_| "null".to_owned())
+    let mut out = String::new();
+    match document_at(&mut out, document, 0) {
+        Some(()) => out,
+        None => "null".to_owned(),
+    }
+}
+
+/// Writes what is `depth` levels down; nothing for what is too deep.
+fn document_at(out: &mut String, json: &serde_json::Value, depth: usize) -> Option<()> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match json {
+        // Whole numbers keep all their digits, also those that no `int` of an expression holds.
+        serde_json::Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) => out.push_str(&go::json_float(float)),
+            None => out.push_str(&number.to_string()),
+        },
+        serde_json::Value::String(text) => string(out, text, COMPACT),
+        serde_json::Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                document_at(out, item, depth + 1)?;
+            }
+            out.push(']');
+        }
+        serde_json::Value::Object(members) => {
+            out.push('{');
+            let sorted: BTreeMap<_, _> = members.iter().collect();
+            for (at, (key, member)) in sorted.into_iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                string(out, key, COMPACT);
+                out.push(':');
+                document_at(out, member, depth + 1)?;
+            }
+            out.push('}');
+        }
+        other => out.push_str(&other.to_string()),
+    }
+    Some(())
 }
 
 /// The JSON text of a value.
@@ -127,6 +169,7 @@ mod tests {
             (json!("<a & b>"), r#""\u003ca \u0026 b\u003e""#),
             (json!("\u{1}\n\"\\ü\u{2028}"), r#""\u0001\n\"\\ü\u2028""#),
             (json!(9_007_199_254_740_993_i64), "9007199254740993"),
+            (json!(18_446_744_073_709_551_615_u64), "18446744073709551615"),
             (json!(1e21), "1e+21"),
             (json!(1e20), "100000000000000000000"),
             (json!(0.000_000_1), "1e-7"),

@@ -15,6 +15,7 @@ mod error;
 mod expr;
 pub mod go;
 mod json;
+pub mod json_text;
 mod jsonpath;
 mod pattern;
 mod scope;

@@ -9,6 +9,14 @@ use serde_json::{Map, Value};
 pub enum Lookup {
     /// The name has this value.
     Known(Value),
+    /// The name has a value that tags show as it was written: a JSON text, which no value that is
+    /// computed with would keep.
+    Written {
+        /// What stands in place of a tag.
+        text: String,
+        /// What expressions see.
+        value: Value,
+    },
     /// The name is known to have no value, as its producer was skipped: nil in expressions.
     Absent,
     /// The name has a value that is longer than a value may be.

@@ -165,6 +165,7 @@ impl Tag {
             Lookup::Known(json) => {
                 insert(&Value::from_json(&json).map_err(|fault| fault.at(0))?, env)
             }
+            Lookup::Written { text, .. } => Ok(text),
             Lookup::Absent => Err(Error::Absent { name: name.to_owned() }),
             Lookup::TooLarge { most } => Err(Error::TooLarge { name: name.to_owned(), most }),
             Lookup::Unknown => Err(Error::Unresolved { name: name.to_owned() }),

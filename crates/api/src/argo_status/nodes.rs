@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use argosy_engine::depends::Depends;
+use argosy_engine::outcome::Outcome;
 use argosy_engine::{Run, names};
 use argosy_model::{Attempt, AttemptPhase, End, Exit, Kind, Outputs, Phase, Role, Step, StepKey};
 use serde_json::{Map, Value, json};
@@ -213,6 +214,8 @@ impl<'a> Nodes<'a> {
             Kind::Steps => "Steps",
             Kind::Group => "StepGroup",
             Kind::Dag => "DAG",
+            // A loop over nothing is no group.
+            Kind::FanOut if step.phase == Phase::Skipped => "Skipped",
             Kind::FanOut => "TaskGroup",
             Kind::Retry => "Retry",
             Kind::Suspend => "Suspend",
@@ -348,12 +351,12 @@ impl<'a> Nodes<'a> {
 /// Phase, times, message and outputs of one try.
 fn put_try(node: &mut Map<String, Value>, run: &Run, step: &Step, attempt: &Attempt) {
     let end = attempt.end.as_deref();
-    let phase = match (attempt.phase, end.map(|end| &end.exit)) {
+    let outcome = Outcome::of_attempt(attempt, run);
+    let phase = match (attempt.phase, &outcome) {
         (AttemptPhase::Queued | AttemptPhase::Placed, _) => "Pending",
         (AttemptPhase::Running, _) => "Running",
-        (AttemptPhase::Ended, Some(Exit::Code(0))) => "Succeeded",
-        (AttemptPhase::Ended, Some(Exit::Refused | Exit::OutputsLost | Exit::Lost)) => "Error",
-        (AttemptPhase::Ended, _) => "Failed",
+        (AttemptPhase::Ended, Some(outcome)) => outcome.phase.as_str(),
+        (AttemptPhase::Ended, None) => "Failed",
     };
     node.insert("phase".into(), json!(phase));
     let started = if attempt.started_ms == 0 { attempt.queued_ms } else { attempt.started_ms };
@@ -370,7 +373,7 @@ fn put_try(node: &mut Map<String, Value>, run: &Run, step: &Step, attempt: &Atte
         };
     }
     let of_step = step.message.as_deref().filter(|_| last && end.is_some()).map(str::to_owned);
-    match end.map(end_message).filter(|text| !text.is_empty()).or(of_step) {
+    match outcome.map(|end| end.message).filter(|text| !text.is_empty()).or(of_step) {
         Some(text) => node.insert("message".into(), json!(text)),
         None => node.remove("message"),
     };
@@ -380,15 +383,5 @@ fn code(end: &End) -> Option<i32> {
     match end.exit {
         Exit::Code(code) => Some(code),
         _ => None,
-    }
-}
-
-fn end_message(end: &End) -> String {
-    match end.exit {
-        Exit::Code(0) => end.message.clone(),
-        Exit::Code(code) => format!("main: Error (exit code {code})"),
-        Exit::Signal(signal) => format!("main: Error (exit code {})", 128 + signal),
-        Exit::OutOfMemory => "OOMKilled (exit code 137)".to_owned(),
-        _ => end.message.clone(),
     }
 }

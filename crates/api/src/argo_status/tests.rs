@@ -83,6 +83,21 @@ fn tasks_hang_below_what_they_depend_on() {
 }
 
 #[test]
+fn a_loop_over_nothing_is_a_skipped_node_and_no_group() {
+    // argo-workflows `dag.go` `executeDAGTask`: "DAG task with empty withParams list should be
+    // skipped".
+    for (list, kind, phase) in [("[]", "Skipped", "Skipped"), ("[1]", "TaskGroup", "Running")] {
+        let task = json!({"name": "a", "target": {"Template": 1}, "each": {"Param": list}});
+        let graph = json!({"templates": [
+            {"name": "main", "body": {"Dag": {"tasks": [task]}}},
+            {"name": "leaf", "body": {"Process": {}}}]});
+        let workflow = workflow(&run(graph));
+        let node = node(&workflow, "wf.a");
+        assert_eq!((&node["type"], &node["phase"]), (&json!(kind), &json!(phase)), "{list}");
+    }
+}
+
+#[test]
 fn tries_are_nodes_below_a_retry_node() {
     let mut graph = two_groups();
     graph["templates"][1]["retry"] = json!({"limit": "1"});
@@ -101,6 +116,24 @@ fn tries_are_nodes_below_a_retry_node() {
     assert_eq!(node(&workflow, "wf[0].a(0)")["message"], "main: Error (exit code 3)");
     assert_eq!(node(&workflow, "wf[0].a(1)")["phase"], "Succeeded");
     assert_eq!(node(&workflow, "wf[0].a(1)")["nodeFlag"]["retried"], true);
+}
+
+#[test]
+fn a_try_that_exceeded_its_deadline_says_so() {
+    let mut run = run(json!({"templates": [{"name": "main", "body": {"Process": {}},
+        "active_deadline_s": "5", "retry": {"limit": "2"}}]}));
+    let attempt = run.current_attempt(StepKey(0)).unwrap().0;
+    let _ = decide(&mut run, Input::Placed { attempt, machine: 0 }, 1_000);
+    let _ = decide(&mut run, Input::Started { attempt, at_ms: 1_000 }, 1_000);
+    let _ = decide(&mut run, Input::Wake, 6_000);
+    let end = Box::new(End { ended_ms: 6_000, ..End::bare(Exit::Killed) });
+    let _ = decide(&mut run, Input::Ended { attempt, end }, 6_000);
+    let workflow = workflow(&run);
+    let first = node(&workflow, "wf(0)");
+    assert_eq!(
+        (&first["phase"], &first["message"]),
+        (&json!("Failed"), &json!("Step exceeded its deadline"))
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl<'d> Stock<'d> {
 
     /// The run that an object becomes. Which stored objects that takes shows only on the way, as
     /// they refer to others: it is tried until it asks for nothing new.
-    pub(super) async fn to_run(
+    pub(super) async fn resolve(
         &mut self,
         object: &Object,
         options: &SubmitOptions,
@@ -211,9 +211,9 @@ spec:
             let object = load("-", text).unwrap().objects.remove(0);
             let options = SubmitOptions { namespace: "s".to_owned(), ..SubmitOptions::default() };
             let mut stock = Stock::new(&door);
-            stock.to_run(&object, &options).await.unwrap();
+            stock.resolve(&object, &options).await.unwrap();
             // A second name is drawn without another look.
-            stock.to_run(&object, &options).await.unwrap();
+            stock.resolve(&object, &options).await.unwrap();
             let mut read = shop.read.lock().unwrap().clone();
             read.sort();
             assert_eq!(read, expected);

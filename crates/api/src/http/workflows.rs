@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::iter;
 
-use argosy_engine::{Input, Supplied};
-use argosy_model::{Code, Diagnostic, RunSpec, Shutdown};
+use argosy_engine::{Input, Run, Supplied, is_suspended};
+use argosy_model::{Code, Diagnostic, Phase, RunSpec, Shutdown, StepKey};
 use argosy_store::{ListFilter, RunRow};
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -90,7 +90,7 @@ async fn accept(
     for attempt in 1.. {
         let (uid, suffix) = (door.random)();
         (options.uid, options.suffix) = (uid, suffix);
-        let spec = stock.to_run(object, &options).await?;
+        let spec = stock.resolve(object, &options).await?;
         if dry_run {
             return Ok(preview(&spec));
         }
@@ -263,7 +263,7 @@ async fn check(
     options.lint = true;
     // A name that is drawn at submit is checked with any five letters.
     options.suffix = "00000".to_owned();
-    stock.to_run(object, &options).await?;
+    stock.resolve(object, &options).await?;
     Ok(())
 }
 
@@ -362,15 +362,36 @@ fn unsupported(what: &str) -> super::Refusal {
     Diagnostic::new(Code::Unsupported, format!("{what} is not built yet")).into()
 }
 
-/// `set`: values for one suspended step. `outputParameters` is a JSON object as text.
+/// `set`: values for one suspended step, and how it is to end with them. `outputParameters` is a
+/// JSON object as text (argo-workflows `server/workflow/workflow_server.go` `SetWorkflow`).
 fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
-    let steps = view.show(|run| select::steps(run, selector))?;
-    let [step] = steps.as_slice() else {
-        return Err(bad_request("nodeFieldSelector must name one step"));
+    let steps = view.show(|run| suspended(run, selector))?;
+    let step = match steps.as_slice() {
+        [step] => step,
+        [] => return Err(bad_request(format!("no suspended step matches {selector:?}"))),
+        _ => return Err(bad_request("nodeFieldSelector must name one suspended step")),
+    };
+    let phase = match body["phase"].as_str().unwrap_or_default() {
+        "" => None,
+        "Succeeded" => Some(Phase::Succeeded),
+        "Failed" => Some(Phase::Failed),
+        "Error" => Some(Phase::Error),
+        other => return Err(bad_request(format!("{other} is an invalid phase to set to"))),
     };
     let parameters = json_body(body["outputParameters"].as_str().unwrap_or("{}"))?;
     let parameters =
         parameters.as_object().ok_or_else(|| bad_request("outputParameters is not an object"))?;
     let parameters = parameters.iter().map(|(name, value)| (name.as_str().into(), value.clone()));
-    Ok(Input::Supply(Supplied { step: *step, parameters: parameters.collect() }))
+    let message = body["message"].as_str().unwrap_or_default().to_owned();
+    Ok(Input::Supply(Supplied { step: *step, parameters: parameters.collect(), phase, message }))
+}
+
+/// The suspended steps among those that a selector names, or among all.
+fn suspended(run: &Run, selector: &str) -> Answer<Vec<StepKey>> {
+    let mut steps = select::steps(run, selector)?;
+    if steps.is_empty() {
+        steps = (0u32..).map(StepKey).take(run.steps.len()).collect();
+    }
+    steps.retain(|key| is_suspended(run, *key));
+    Ok(steps)
 }

@@ -54,6 +54,17 @@ fn a_container_becomes_a_process() {
 }
 
 #[test]
+fn a_list_of_items_is_judged_as_json() {
+    // Go's reader takes the last of two equal keys, and any size of number.
+    for list in [r#"[{"a": 1, "a": 2}]"#, "[1E400, 1]", " [] "] {
+        let text = format!(
+            "{HEAD}  - name: main\n    steps: [[{{name: a, template: leaf, withParam: '{list}'}}]]\n{LEAF}"
+        );
+        assert_eq!(call(&graph(&text), "a").each, Some(Each::Param(list.to_owned())));
+    }
+}
+
+#[test]
 fn steps_tasks_and_dependencies_become_calls() {
     let text = format!(
         "{HEAD}  - name: main\n    steps:\n    - - {{name: a, template: leaf}}\n      - {{name: b, template: leaf, withItems: [1, {{k: v}}]}}\n    - - {{name: c, template: dag, continueOn: {{failed: true}}, when: 'true'}}\n  - name: dag\n    failFast: true\n    dag:\n      failFast: false\n      target: d e\n      tasks:\n      - {{name: d, template: leaf, withSequence: {{count: '3', format: x%d}}}}\n      - {{name: e, template: leaf, dependencies: [d]}}\n      - {{name: f, template: leaf, dependencies: [d, e]}}\n{LEAF}"

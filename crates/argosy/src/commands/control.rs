@@ -19,7 +19,11 @@ async fn order(
     body: &Value,
 ) -> Result<(), Failure> {
     let answer = client.put(&format!("{}/{verb}", path(client, run)), body).await?;
-    if !context.print(&answer)? {
+    shown(context, &answer, run, verb)
+}
+
+fn shown(context: &Context, answer: &Value, run: &str, verb: &str) -> Result<(), Failure> {
+    if !context.print(answer)? {
         let name = answer["metadata"]["name"].as_str().unwrap_or(run);
         say!("{name}: {verb} ordered")?;
     }
@@ -50,13 +54,16 @@ pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<ExitC
     let client = context.client().await?;
     let selector = &args.node_field_selector;
     for run in &args.runs {
-        if !args.output_parameters.is_empty() {
-            let values = pairs(&args.output_parameters)?;
-            let body = json!({
-                "nodeFieldSelector": selector, "outputParameters": Value::Object(values).to_string()});
-            client.put(&format!("{}/set", path(&client, run)), &body).await?;
+        if args.output_parameters.is_empty() {
+            order(context, &client, run, "resume", &json!({"nodeFieldSelector": selector})).await?;
+            continue;
         }
-        order(context, &client, run, "resume", &json!({"nodeFieldSelector": selector})).await?;
+        // Values and the end of the pause go together, so that half of them is never set.
+        let values = Value::Object(pairs(&args.output_parameters)?).to_string();
+        let body = json!({
+            "nodeFieldSelector": selector, "outputParameters": values, "phase": "Succeeded"});
+        let answer = client.put(&format!("{}/set", path(&client, run)), &body).await?;
+        shown(context, &answer, run, "resume")?;
     }
     Ok(ExitCode::SUCCESS)
 }

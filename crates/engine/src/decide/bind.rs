@@ -8,7 +8,7 @@ use argosy_template::{Env, Lookup, Scope};
 use serde_json::Value;
 
 use super::turn::Turn;
-use crate::names::fnv1a;
+use crate::names::{fnv1a, plain};
 use crate::scope::View;
 
 /// Why something has no value.
@@ -64,14 +64,6 @@ pub(crate) fn render_text(view: &View<'_>, source: &str) -> Result<String, argos
 pub(crate) fn eval(view: &View<'_>, source: &str) -> Result<Value, argosy_template::Error> {
     let mut env = env(view);
     view.run.compiled.expr(source)?.eval(view, &mut env)
-}
-
-/// A value as a parameter: text as it is, everything else as JSON.
-pub(super) fn as_parameter(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => argosy_template::to_go_json(other),
-    }
 }
 
 impl Turn<'_> {
@@ -147,7 +139,7 @@ pub(super) fn argument(view: &View<'_>, argument: &Argument) -> Result<Option<St
     if let Some(source) = &argument.expression {
         return match eval(view, source)? {
             Value::Null => Ok(None),
-            value => Ok(Some(as_parameter(&value))),
+            value => Ok(Some(plain(&value))),
         };
     }
     if let Some((map, key)) = &argument.config_map {
@@ -258,7 +250,7 @@ fn artifact_tag(view: &View<'_>, tag: &str) -> Result<Artifact, Miss> {
     let name = render_text(view, name)?;
     let path: Vec<&str> = name.split('.').collect();
     match view.get(&path) {
-        Lookup::Known(value) => artifact_value(value, tag)?
+        Lookup::Known(value) | Lookup::Written { value, .. } => artifact_value(value, tag)?
             .ok_or_else(|| Miss::Failed(format!("{tag} names no artifact"))),
         Lookup::Absent => Err(Miss::Absent(format!("{tag}: its producer was skipped or omitted"))),
         Lookup::TooLarge { .. } => Err(Miss::Failed(format!("{tag} names no artifact"))),

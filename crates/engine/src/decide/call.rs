@@ -5,8 +5,7 @@ use std::sync::Arc;
 use argosy_model::event::StepSeed;
 use argosy_model::graph::{Argument, Arguments, Body, Call, Graph, Target, Template};
 use argosy_model::run::Plan;
-use argosy_model::{Event, Inputs, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits};
-use serde_json::Value;
+use argosy_model::{Event, Inputs, Item, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits};
 
 use super::bind::{self, bind};
 use super::limit::WITH_THE_RUN;
@@ -71,7 +70,7 @@ impl Turn<'_> {
         parent: StepKey,
         role: Role,
         call: &Call,
-        item: Option<&Value>,
+        item: Option<&Item>,
     ) {
         let spec = Arc::clone(&self.run.spec);
         let Some(graph) = graph_of(&spec) else { return };
@@ -85,9 +84,11 @@ impl Turn<'_> {
         if let (Some(each), None) = (&call.each, item) {
             return self.make_fan_out(parent, role, owner, each, call);
         }
-        // A hook about one item of a loop sees that item.
-        let hooked = matches!(role, Role::Hook(_)).then(|| self.run.item_of(parent)).flatten();
-        let view = self.view(owner).with_item(item.or(hooked));
+        let view = self.view(owner);
+        let view = match role {
+            Role::Hook(_) => view.about(parent),
+            _ => view.with_item(item),
+        };
         let target = resolve(&view, graph, &call.target);
         let shown = target.as_ref().map_or(StepSeed::NO_TEMPLATE, |(at, _)| *at);
         match call.when.as_deref().map(|when| holds(&view, when)) {
@@ -327,6 +328,6 @@ fn shown_when(view: &View<'_>, when: &str) -> String {
 
 /// What a step that is ended with its run is told (argo-workflows
 /// `workflow/controller/exec_control.go`).
-pub(super) fn shutdown_text(how: Shutdown) -> String {
+pub(crate) fn shutdown_text(how: Shutdown) -> String {
     format!("workflow shutdown with strategy:  {how:?}")
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use argosy_model::graph::Dag;
-use argosy_model::{Kind, Phase, Role, StepKey};
+use argosy_model::{Phase, Role, StepKey};
 
 use super::bind::render_text;
 use super::making::dag_of;
@@ -225,15 +225,16 @@ fn task_holds(run: &Run, dag: &DagFrame, task: u32, condition: Condition) -> Opt
         Condition::Skipped => step.phase == Phase::Skipped,
         Condition::Omitted => step.phase == Phase::Omitted,
         Condition::Daemoned => false,
-        Condition::AnySucceeded => {
-            step.kind == Kind::FanOut && items(run, child).any(|p| p == Phase::Succeeded)
-        }
+        Condition::AnySucceeded => items(run, child).any(|p| p == Phase::Succeeded),
+        // Of a loop over nothing neither holds: upstream has no group of tasks for it.
         Condition::AllFailed => {
-            step.kind == Kind::FanOut && items(run, child).all(|p| p == Phase::Failed)
+            let mut items = items(run, child).peekable();
+            items.peek().is_some() && items.all(|p| p == Phase::Failed)
         }
     })
 }
 
+/// The phases of a loop's items; none of what is no loop.
 fn items(run: &Run, fan_out: StepKey) -> impl Iterator<Item = Phase> {
     let children = run.children(fan_out).iter().map(|key| run.at(*key));
     children.filter(|step| matches!(step.role, Role::Item(_))).map(|step| step.phase)

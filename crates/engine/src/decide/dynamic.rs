@@ -4,7 +4,7 @@
 use argosy_model::graph::Graph;
 use argosy_model::{AttemptId, Event, Kind, Phase, Role, StepKey, TaskSpec};
 
-use super::bind::{as_parameter, eval};
+use super::bind::eval;
 use super::turn::{Turn, Work};
 
 impl Turn<'_> {
@@ -60,7 +60,7 @@ impl Turn<'_> {
         let mut labels = Vec::new();
         for (name, source) in &graph.labels_from {
             if let Ok(value) = eval(&self.view(StepKey::NONE), source) {
-                labels.push((name.clone(), as_parameter(&value)));
+                labels.push((name.clone(), crate::names::plain(&value)));
             }
         }
         if !labels.is_empty() {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use argosy_model::event::StepSeed;
 use argosy_model::graph::{Call, Each, Sequence};
-use argosy_model::{Event, Kind, Phase, Role, StepKey, limits};
+use argosy_model::{Event, Item, Kind, Phase, Role, StepKey, limits};
 use serde_json::Value;
 
 use super::bind::{eval, render_text};
 use super::steps::child_failed;
 use super::turn::Turn;
+use crate::item;
 use crate::scope::View;
 
 impl Turn<'_> {
@@ -79,23 +80,31 @@ impl Turn<'_> {
 }
 
 /// The items of a loop, evaluated.
-fn items(view: &View<'_>, each: &Each) -> Result<Vec<Value>, String> {
+fn items(view: &View<'_>, each: &Each) -> Result<Vec<Item>, String> {
     let items = match each {
         Each::Items(items) => {
-            items.iter().map(|item| render_item(view, item)).collect::<Result<_, _>>()?
+            let items = items.iter().map(|item| item::of_value(&render_item(view, item)?));
+            items.collect::<Result<_, _>>()?
         }
         Each::Param(text) => listed(view, text)?,
-        Each::Sequence(sequence) => numbers(view, sequence)?,
-    };
-    let count = items.len() as u64;
-    limits::ITEMS.check(count, "loop").map_err(|refused| refused.what)?;
-    for item in &items {
-        if let Value::String(text) = item {
-            let size = text.len() as u64;
-            limits::PARAMETER_BYTES.check(size, "item").map_err(|refused| refused.what)?;
+        Each::Sequence(sequence) => {
+            let texts = numbers(view, sequence)?.into_iter().map(Value::from);
+            texts.map(|text| item::of_value(&text)).collect::<Result<_, _>>()?
         }
+    };
+    limits::ITEMS.check(items.len() as u64, "loop").map_err(|refused| refused.what)?;
+    for item in &items {
+        let size = size(item);
+        limits::PARAMETER_BYTES.check(size as u64, "item").map_err(|refused| refused.what)?;
     }
     Ok(items)
+}
+
+/// Bytes of an item as a value.
+fn size(item: &Item) -> usize {
+    let json = item.json();
+    let text = json.starts_with('"').then(|| serde_json::from_str::<String>(json).ok());
+    text.flatten().map_or(json.len(), |text| text.len())
 }
 
 fn render_item(view: &View<'_>, item: &Value) -> Result<Value, String> {
@@ -115,18 +124,17 @@ fn render_item(view: &View<'_>, item: &Value) -> Result<Value, String> {
     })
 }
 
-fn listed(view: &View<'_>, text: &str) -> Result<Vec<Value>, String> {
+fn listed(view: &View<'_>, text: &str) -> Result<Vec<Item>, String> {
     let rendered = match sole_expression(text) {
         Some(source) => match eval(view, source).map_err(|error| error.to_string())? {
-            Value::Array(list) => return Ok(list),
             Value::String(text) => text,
-            other => other.to_string(),
+            other => argosy_template::to_go_json(&other),
         },
         None => render_text(view, text).map_err(|error| error.to_string())?,
     };
-    match serde_json::from_str(rendered.trim()) {
-        Ok(Value::Array(list)) => Ok(list),
-        Ok(other) => Err(format!("withParam value must be a JSON list, not {}", kind_name(&other))),
+    match item::listed(&rendered) {
+        Ok(Ok(list)) => Ok(list),
+        Ok(Err(kind)) => Err(format!("withParam value must be a JSON list, not {kind}")),
         Err(error) => {
             let shown: String = rendered.chars().take(100).collect();
             Err(format!("withParam value could not be parsed as a JSON list: {shown:?}: {error}"))
@@ -140,18 +148,7 @@ fn sole_expression(text: &str) -> Option<&str> {
     (!inner.contains("{{")).then_some(inner)
 }
 
-fn kind_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
-fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Value>, String> {
+fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<String>, String> {
     let number = |text: &Option<String>| -> Result<Option<i64>, String> {
         let Some(text) = text else { return Ok(None) };
         let rendered = render_text(view, text).map_err(|error| error.to_string())?;
@@ -171,10 +168,10 @@ fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Value>, String> {
     let values: Vec<i64> =
         if start <= end { (start..=end).collect() } else { (end..=start).rev().collect() };
     let Some(format) = sequence.format.as_deref() else {
-        return Ok(values.into_iter().map(|value| Value::from(value.to_string())).collect());
+        return Ok(values.into_iter().map(|value| value.to_string()).collect());
     };
     let format = Format::parse(format)?;
-    Ok(values.into_iter().map(|value| Value::from(format.print(value))).collect())
+    Ok(values.into_iter().map(|value| format.print(value)).collect())
 }
 
 /// `%d` and its relatives with flags and width, as Go's `fmt.Sprintf` prints one whole number.

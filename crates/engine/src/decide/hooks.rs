@@ -45,7 +45,7 @@ impl Turn<'_> {
         if hook.expression.is_empty() {
             return over;
         }
-        let view = self.view(self.run.boundary(key)).with_item(self.run.item_of(key));
+        let view = self.view(self.run.boundary(key)).about(key);
         matches!(eval(&view, &hook.expression), Ok(Value::Bool(true)))
     }
 

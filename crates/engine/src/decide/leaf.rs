@@ -1,23 +1,15 @@
 //! Attempts: from the queue to their end, and whether another follows.
 
-use std::sync::Arc;
-
 use argosy_model::attempt::{End, Kill};
 use argosy_model::effect::Job;
+use argosy_model::graph::Retry;
 use argosy_model::{
-    AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
+    Attempt, AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
 };
 
-use super::call::shutdown_text;
-use super::limit::WITH_THE_RUN;
-use super::retry::{Tries, Verdict, judge, retry_of};
+use super::retry::{Tries, Verdict, judge, milliseconds, retry_of};
 use super::turn::Turn;
-
-/// How an attempt's end reads as the end of its step.
-struct Outcome {
-    phase: Phase,
-    message: String,
-}
+use crate::outcome::{Last, Outcome, exit_code, seconds};
 
 impl Turn<'_> {
     /// Opens a step of processes: its first attempt is queued, or it waits for the run's
@@ -88,7 +80,7 @@ impl Turn<'_> {
         if end.exit.is_infrastructure() && kill.is_none() {
             return self.after_loss(key, &end);
         }
-        let outcome = outcome(&end, kill, self.run);
+        let outcome = Outcome::of(&end, kill, self.run);
         if !outcome.phase.is_failure() {
             return self.end_leaf(key, outcome, end.outputs);
         }
@@ -127,12 +119,7 @@ impl Turn<'_> {
         let step = self.run.at(key);
         let ended_by_us =
             matches!(kill, Some(Kill::Shutdown | Kill::RunDeadline | Kill::NotNeeded));
-        let spec = Arc::clone(&self.run.spec);
-        let retry = match step.kind {
-            Kind::Task => self.run.task_of(key).and_then(|task| task.retry.as_ref()),
-            _ => retry_of(&spec, step.template),
-        };
-        let (Some(retry), false) = (retry, ended_by_us) else {
+        let (Some(retry), false) = (self.retry(key), ended_by_us) else {
             return Ok(Verdict::Enough(outcome.message.clone()));
         };
         let refused = self.refusal(step.parent, step.role).is_some();
@@ -140,16 +127,38 @@ impl Turn<'_> {
             return Ok(Verdict::Enough(outcome.message.clone()));
         }
         let user = step.attempts.iter().filter(|attempt| !attempt.was_infrastructure());
-        let first = user.clone().next().map_or(self.now_ms, |attempt| attempt.started_ms);
         let tries = Tries {
-            count: u32::try_from(user.count()).unwrap_or(u32::MAX),
-            first_start_ms: first,
-            phase: outcome.phase,
-            message: &outcome.message,
-            exit_code: exit_code(&end.exit),
-            last_ms: (end.started_ms, end.ended_ms.max(end.started_ms)),
+            count: u32::try_from(user.clone().count()).unwrap_or(u32::MAX),
+            first_start_ms: user.clone().next().map_or(self.now_ms, start_ms),
+            last: Last {
+                phase: outcome.phase,
+                message: outcome.message.clone(),
+                exit_code: exit_code(&end.exit),
+                seconds: seconds(end),
+            },
+            ended_ms: end.ended_ms.max(end.started_ms),
         };
         judge(self.view(key), retry, &tries)
+    }
+
+    /// How a step of processes is tried again.
+    fn retry(&self, key: StepKey) -> Option<&Retry> {
+        match self.run.at(key).kind {
+            Kind::Task => self.run.task_of(key)?.retry.as_ref(),
+            _ => retry_of(&self.run.spec, self.run.at(key).template),
+        }
+    }
+
+    /// When the time for all tries of a step is over: it bounds every try but the first
+    /// (argo-workflows `operator.go` `processNodeRetries`, `executionDeadline`).
+    pub(super) fn retries_end_ms(&self, key: StepKey) -> Option<i64> {
+        let text = self.retry(key)?.max_duration.as_deref()?;
+        let mut tries =
+            self.run.at(key).attempts.iter().filter(|attempt| !attempt.was_infrastructure());
+        let (first, _second) = (tries.next()?, tries.next()?);
+        // Text that is no duration ends the step when the try is judged.
+        let ms = milliseconds(&self.view(key), "maxDuration", text).ok()?;
+        Some(start_ms(first).saturating_add(ms))
     }
 
     /// Ends a step of processes, with the outputs that its template declares.
@@ -204,52 +213,7 @@ pub(crate) fn job_of(run: &crate::Run, key: StepKey) -> Option<Job> {
     Some(Job { attempt, resources, not_before_ms: current.not_before_ms, priority, gang })
 }
 
-fn exit_code(exit: &Exit) -> Option<i32> {
-    match exit {
-        Exit::Code(code) => Some(*code),
-        Exit::Signal(signal) => Some(128 + signal),
-        Exit::OutOfMemory => Some(137),
-        Exit::Killed => Some(143),
-        _ => None,
-    }
-}
-
-/// Phase and message of an end (argo-workflows `workflow/controller/operator.go`
-/// `inferFailedReason`): the process's own failure is Failed, everything around it is Error.
-fn outcome(end: &End, kill: Option<Kill>, run: &crate::Run) -> Outcome {
-    let of = |phase, message: String| Outcome { phase, message };
-    let or = |text: String| {
-        if end.message.is_empty() { text } else { format!("{text}: {}", end.message) }
-    };
-    if end.exit == Exit::Code(0) {
-        return of(Phase::Succeeded, end.message.clone());
-    }
-    match kill {
-        Some(Kill::Deadline | Kill::RunDeadline) => {
-            return of(Phase::Failed, "Step exceeded its deadline".to_owned());
-        }
-        Some(Kill::Shutdown) => {
-            let text = match (&run.given_up, run.shutdown) {
-                (Some(_), _) => WITH_THE_RUN.to_owned(),
-                (None, how) => shutdown_text(how.unwrap_or(argosy_model::Shutdown::Terminate)),
-            };
-            return of(Phase::Failed, text);
-        }
-        Some(Kill::NotNeeded) => return of(Phase::Failed, "ended, as nothing needs it".to_owned()),
-        None => {}
-    }
-    match end.exit {
-        Exit::Code(code) => of(Phase::Failed, or(format!("main: Error (exit code {code})"))),
-        Exit::Signal(signal) => of(
-            Phase::Failed,
-            or(format!(
-                "main: Error (exit code {}): ended by signal {signal}, which was not sent from here",
-                128 + signal
-            )),
-        ),
-        Exit::OutOfMemory => of(Phase::Failed, or("OOMKilled (exit code 137)".to_owned())),
-        Exit::Killed => of(Phase::Failed, or("ended".to_owned())),
-        Exit::NotStarted => of(Phase::Failed, or("never started".to_owned())),
-        Exit::Refused | Exit::OutputsLost | Exit::Lost => of(Phase::Error, end.message.clone()),
-    }
+/// Unix ms from which the time of a step's tries counts.
+fn start_ms(first: &Attempt) -> i64 {
+    if first.started_ms == 0 { first.queued_ms } else { first.started_ms }
 }

@@ -7,7 +7,7 @@ use argosy_model::{Event, Phase, Role, StepKey, limits};
 use super::turn::Turn;
 
 /// What the parts of a run that is given up are told. The run itself names the limit.
-pub(super) const WITH_THE_RUN: &str = "ended with its run, which came to a limit";
+pub(crate) const WITH_THE_RUN: &str = "ended with its run, which came to a limit";
 
 impl Turn<'_> {
     /// Whether the run may have that many steps more; gives the run up otherwise.

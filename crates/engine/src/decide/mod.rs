@@ -11,6 +11,7 @@ mod limit;
 mod locks;
 mod making;
 mod outputs;
+mod pauses;
 mod recall;
 mod retry;
 mod shutdown;
@@ -22,16 +23,19 @@ use std::sync::Arc;
 
 use argosy_model::attempt::End;
 use argosy_model::graph::Lock;
-use argosy_model::{AttemptId, Effect, Event, Outputs, RunId, Shutdown, StepKey, TaskSpec};
+use argosy_model::{AttemptId, Effect, Event, Outputs, Phase, RunId, Shutdown, StepKey, TaskSpec};
 use serde_json::Value;
 
 use crate::run::{Prepared, Run};
 use turn::Turn;
 
 pub(crate) use bind::render_text;
+pub(crate) use call::shutdown_text;
 pub(crate) use dag::resettle;
 pub(crate) use leaf::job_of;
+pub(crate) use limit::WITH_THE_RUN;
 pub(crate) use making::group_calls;
+pub use pauses::{is_suspended, refused};
 
 /// Something that happened to a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +134,10 @@ pub struct Supplied {
     pub step: StepKey,
     /// Parameters by name.
     pub parameters: Vec<(Box<str>, Value)>,
+    /// How it is to end with them; `None` lets it wait on.
+    pub phase: Option<Phase>,
+    /// A text for the person who looks at it.
+    pub message: String,
 }
 
 /// What a turn came to.

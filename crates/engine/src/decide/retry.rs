@@ -6,26 +6,23 @@ use std::sync::Arc;
 use argosy_model::graph::{Body, Retry, RetryPolicy, Template};
 use argosy_model::{Event, Kind, Phase, Role, Step, StepKey, limits};
 use argosy_template::go;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::bind::{eval, render_text};
 use super::turn::{Turn, Work};
+use crate::outcome::Last;
 use crate::scope::View;
 
 /// What is known of the tries so far.
-pub(super) struct Tries<'a> {
+pub(super) struct Tries {
     /// How many there were.
     pub(super) count: u32,
     /// Unix ms of the first one's start.
     pub(super) first_start_ms: i64,
-    /// How the last one ended.
-    pub(super) phase: Phase,
-    /// What it was told.
-    pub(super) message: &'a str,
-    /// Its exit code, if it has one.
-    pub(super) exit_code: Option<i32>,
-    /// Unix ms of its start and end.
-    pub(super) last_ms: (i64, i64),
+    /// The last one.
+    pub(super) last: Last,
+    /// Unix ms of its end.
+    pub(super) ended_ms: i64,
 }
 
 /// Whether to try again.
@@ -37,44 +34,35 @@ pub(super) enum Verdict {
     Enough(String),
 }
 
-/// What `retries` and `lastRetry.*` say in the try after these.
-pub(super) fn retry_names(tries: &Tries<'_>) -> Vec<(&'static str, Value)> {
-    let (start, end) = tries.last_ms;
-    vec![
-        ("retries", json!(tries.count.saturating_sub(1).to_string())),
-        ("lastRetry.exitCode", json!(tries.exit_code.map_or("-1".into(), |c| c.to_string()))),
-        ("lastRetry.status", json!(format!("{:?}", tries.phase))),
-        ("lastRetry.duration", json!(((end - start) / 1000).to_string())),
-        ("lastRetry.message", json!(tries.message)),
-    ]
-}
-
 /// Judges the end of a try.
-pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries<'_>) -> Result<Verdict, String> {
+pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries) -> Result<Verdict, String> {
     let enough = |text: &str| Ok(Verdict::Enough(text.to_owned()));
     let duration = |name: &str, text: &Option<String>| {
         text.as_deref().map(|text| milliseconds(&view, name, text)).transpose()
     };
     let stop_at = duration("maxDuration", &retry.max_duration)?
         .map(|ms| tries.first_start_ms.saturating_add(ms));
-    if stop_at.is_some_and(|at| view.now_ms > at) {
+    // At that very moment the last try is ended.
+    if stop_at.is_some_and(|at| view.now_ms >= at) {
         return enough("Max duration limit exceeded");
     }
     let wait = match duration("duration", &retry.backoff)? {
         Some(base) => backoff(&view, retry, base, duration("cap", &retry.cap)?, tries.count)?,
         None => 0,
     };
-    let at_ms = tries.last_ms.1.saturating_add(wait);
+    let at_ms = tries.ended_ms.saturating_add(wait);
     if stop_at.is_some_and(|stop| at_ms > stop) {
         return enough("Backoff would exceed max duration limit");
     }
     let covered = match retry.policy {
         RetryPolicy::Always | RetryPolicy::OnTransientError => true,
-        RetryPolicy::OnFailure => tries.phase == Phase::Failed,
-        RetryPolicy::OnError => tries.phase == Phase::Error,
+        RetryPolicy::OnFailure => tries.last.phase == Phase::Failed,
+        RetryPolicy::OnError => tries.last.phase == Phase::Error,
     };
-    if !covered || (retry.policy == RetryPolicy::OnTransientError && !is_transient(tries.message)) {
-        return enough(tries.message);
+    if !covered
+        || (retry.policy == RetryPolicy::OnTransientError && !is_transient(&tries.last.message))
+    {
+        return enough(&tries.last.message);
     }
     let limit = match &retry.limit {
         Some(text) => whole(&view, "limit", text)?,
@@ -84,8 +72,8 @@ pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries<'_>) -> Result<
         return enough("No more retries left");
     }
     if let Some(source) = &retry.expression {
-        let view =
-            retry_names(tries).into_iter().fold(view, |view, (name, value)| view.with(name, value));
+        let names = tries.last.names(tries.count.saturating_sub(1));
+        let view = names.into_iter().fold(view, |view, (name, value)| view.with(name, value));
         let source = render_text(&view, source).map_err(|error| error.to_string())?;
         match eval(&view, &source).map_err(|error| error.to_string())? {
             Value::Bool(true) => {}
@@ -129,7 +117,7 @@ fn whole(view: &View<'_>, name: &str, text: &str) -> Result<u64, String> {
 }
 
 /// A duration of the backoff that is not negative, in ms.
-fn milliseconds(view: &View<'_>, name: &str, text: &str) -> Result<i64, String> {
+pub(super) fn milliseconds(view: &View<'_>, name: &str, text: &str) -> Result<i64, String> {
     let text = render_text(view, text).map_err(|error| error.to_string())?;
     let nanos = go::duration::parse_or_seconds(text.trim()).ok().filter(|nanos| *nanos >= 0);
     let refuse = || format!("retryStrategy.backoff.{name}: {text:?} is not a duration from 0 on");
@@ -176,7 +164,7 @@ impl Turn<'_> {
             (_, Some(text)) => Ok(Verdict::Enough(text)),
             (None, None) => Ok(Verdict::Enough(message)),
             (Some(retry), None) => {
-                let tries = self.tries_below(key, step, &message);
+                let tries = self.tries_below(key, step);
                 judge(self.view(self.run.boundary(key)), retry, &tries)
             }
         };
@@ -196,16 +184,19 @@ impl Turn<'_> {
         self.make_try(key, u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    fn tries_below<'m>(&self, key: StepKey, last: &Step, message: &'m str) -> Tries<'m> {
+    fn tries_below(&self, key: StepKey, last: &Step) -> Tries {
         let tries = self.run.children(key).iter().map(|c| self.run.at(*c));
         let tries: Vec<_> = tries.filter(|step| matches!(step.role, Role::Try(_))).collect();
         Tries {
             count: u32::try_from(tries.len()).unwrap_or(u32::MAX),
             first_start_ms: tries.first().map_or(self.now_ms, |step| step.started_ms),
-            phase: last.phase,
-            message,
-            exit_code: last.outputs.as_deref().and_then(|outputs| outputs.exit_code),
-            last_ms: (last.started_ms, last.ended_ms),
+            last: Last {
+                phase: last.phase,
+                message: last.message.as_deref().unwrap_or_default().to_owned(),
+                exit_code: last.outputs.as_deref().and_then(|outputs| outputs.exit_code),
+                seconds: (last.ended_ms - last.started_ms).max(0) / 1000,
+            },
+            ended_ms: last.ended_ms,
         }
     }
 }

@@ -1,10 +1,8 @@
-//! Stop, terminate, suspend, resume, and values from outside.
+//! Stop, terminate, and suspend.
 
 use argosy_model::attempt::Kill;
-use argosy_model::graph::OutputFrom;
 use argosy_model::{Event, Kind, Phase, Shutdown, StepKey};
 
-use super::Supplied;
 use super::call::shutdown_text;
 use super::limit::WITH_THE_RUN;
 use super::turn::Turn;
@@ -95,78 +93,6 @@ impl Turn<'_> {
     pub(super) fn on_suspend(&mut self) {
         if !self.run.suspended && self.run.shutdown.is_none() {
             self.emit(Event::RunSuspended);
-        }
-    }
-
-    /// Lets the run and its suspended steps, or only the named steps, go on.
-    pub(super) fn on_resume(&mut self, steps: &[StepKey]) {
-        if steps.is_empty() && self.run.suspended {
-            self.emit(Event::RunResumed);
-            if self.run.steps.is_empty() {
-                return self.begin();
-            }
-        }
-        let waits = |run: &Run, key: StepKey| {
-            let step = run.step(key);
-            step.is_some_and(|step| step.kind == Kind::Suspend && step.phase == Phase::Running)
-        };
-        let named = steps.iter().copied().filter(|key| waits(self.run, *key));
-        let all =
-            (0u32..).map(StepKey).take(if steps.is_empty() { self.run.steps.len() } else { 0 });
-        let keys: Vec<StepKey> = named.chain(all.filter(|key| waits(self.run, *key))).collect();
-        for key in keys {
-            if !self.is_spent() {
-                self.end_suspend(key);
-            } else if waits(self.run, key) {
-                // Its pause is over; the end of it comes with a later turn.
-                self.emit(Event::DeadlineSet { step: key, deadline_ms: self.now_ms });
-            }
-        }
-    }
-
-    pub(super) fn on_supply(&mut self, supplied: Supplied) {
-        let waits = self
-            .run
-            .step(supplied.step)
-            .is_some_and(|step| step.kind == Kind::Suspend && step.phase == Phase::Running);
-        if waits {
-            let Supplied { step, parameters } = supplied;
-            self.emit(Event::OutputsSupplied { step, parameters });
-        }
-    }
-
-    /// A suspended step goes on: with what was supplied, or with the defaults of what was not.
-    pub(super) fn end_suspend(&mut self, key: StepKey) {
-        let supplied = self.run.at(key).outputs.as_deref().cloned().unwrap_or_default();
-        let missing = self.run.template_of(key).and_then(|template| {
-            template.outputs.parameters.iter().find(|output| {
-                output.from == OutputFrom::Supplied
-                    && output.default.is_none()
-                    && supplied.parameter(&output.name).is_none()
-            })
-        });
-        if let Some(missing) = missing {
-            let text = format!(
-                "raw output parameter '{}' has not been set and does not have a default value",
-                missing.name
-            );
-            return self.end(key, Phase::Failed, Some(text), None);
-        }
-        match self.leaf_outputs(key, supplied, true) {
-            Ok(mut outputs) => {
-                self.fill_defaults(key, &mut outputs);
-                self.end(key, Phase::Succeeded, None, Some(outputs));
-            }
-            Err(text) => self.end(key, Phase::Error, Some(text), None),
-        }
-    }
-
-    fn fill_defaults(&self, key: StepKey, outputs: &mut argosy_model::Outputs) {
-        let Some(template) = self.run.template_of(key) else { return };
-        for declared in &template.outputs.parameters {
-            if let (None, Some(default)) = (outputs.parameter(&declared.name), &declared.default) {
-                outputs.parameters.push((declared.name.as_str().into(), default.clone().into()));
-            }
         }
     }
 }

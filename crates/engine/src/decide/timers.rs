@@ -37,7 +37,7 @@ impl Turn<'_> {
             return;
         }
         match step.kind {
-            Kind::Suspend => self.end_suspend(key),
+            Kind::Suspend => self.end_suspend(key, None),
             Kind::Retry => self.make_next_try(key),
             kind if kind.has_attempts() && !step.attempts.is_empty() => {
                 self.kill_leaf(key, Kill::Deadline);
@@ -92,7 +92,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The bound on one process, from its start on: the earlier of it and the step's own.
+    /// The bounds on one process, from its start on: the earliest of them and the step's own.
     pub(super) fn set_process_deadline(&mut self, key: StepKey, started_ms: i64) {
         let of_task = self.run.task_of(key).map(|task| task.timeout_ms).filter(|ms| *ms > 0);
         let bound = match of_task {
@@ -101,8 +101,9 @@ impl Turn<'_> {
                 self.run.current_attempt(key).and_then(|(id, _)| render::bound_ms(self.run, id))
             }
         };
-        let Some(ms) = bound else { return };
-        let at = started_ms.saturating_add(ms).max(1);
+        let own_bound = bound.map(|ms| started_ms.saturating_add(ms));
+        let Some(at) = own_bound.into_iter().chain(self.retries_end_ms(key)).min() else { return };
+        let at = at.max(1);
         let own = self.run.at(key).deadline_ms;
         if own == 0 || at < own {
             self.emit(Event::DeadlineSet { step: key, deadline_ms: at });

@@ -12,7 +12,7 @@ use argosy_model::attempt::{End, Exit};
 use argosy_model::process::ProcessSpec;
 use argosy_model::run::Plan;
 use argosy_model::{
-    AttemptId, Effect, Graph, Outputs, Phase, RunId, RunSpec, StepKey, TaskSpec, Turn,
+    AttemptId, Effect, Graph, Item, Outputs, Phase, RunId, RunSpec, StepKey, TaskSpec, Turn,
 };
 use serde_json::Value;
 
@@ -258,7 +258,7 @@ impl World {
             })
             .collect();
         let head = serde_json::from_str(&serde_json::to_string(&self.run.head()).unwrap()).unwrap();
-        let items: BTreeMap<StepKey, Arc<Vec<Value>>> = self.run.items.clone();
+        let items: BTreeMap<StepKey, Arc<Vec<Item>>> = self.run.items.clone();
         let mut run = Run::restore(self.run.id, Arc::clone(&self.run.spec), head, pages, items);
         run.rebuild(self.now_ms);
         assert_eq!(run.bytes(), self.run.bytes());

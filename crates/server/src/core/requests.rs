@@ -1,6 +1,6 @@
 //! What others ask of the loop.
 
-use argosy_engine::{Input, Prepared, submit};
+use argosy_engine::{Input, Prepared, refused, submit};
 use argosy_model::{Cause, Code, Diagnostic, Effect, RunId};
 use argosy_store::ObjectChange;
 use tokio::sync::oneshot;
@@ -48,6 +48,11 @@ impl Core {
                 self.on_submit(*prepared, cause, answer);
             }
             Request::Input { run, input, cause, answer } => {
+                if let Some(refusal) = self.refusal(run, &input) {
+                    // Whoever asked may have gone away.
+                    let _ = answer.send(Err(refusal));
+                    return;
+                }
                 let moved = self.turn(run, input, Some(cause), true);
                 self.batch.answer(answer, moved);
             }
@@ -70,6 +75,13 @@ impl Core {
                 self.collect_no_longer();
             }
         }
+    }
+
+    /// Why a live run does not do what is asked of it.
+    fn refusal(&self, run: RunId, input: &Input) -> Option<Diagnostic> {
+        let what = self.runs.get(&run)?.read(|run| refused(run, input))?;
+        let help = "`argosy get` shows the step; `argosy resume RUN -p NAME=VALUE` gives a value";
+        Some(Diagnostic::new(Code::NotInState, what).help(help))
     }
 
     fn on_submit(&mut self, prepared: Prepared, cause: Box<Cause>, answer: Answer<RunId>) {

@@ -241,7 +241,7 @@ impl<'a> Evaluator<'a> {
                 Lookup::TooLarge { most } => {
                     return Err(Error::TooLarge { name: known.join("."), most });
                 }
-                Lookup::Known(json) => {
+                Lookup::Known(json) | Lookup::Written { value: json, .. } => {
                     let value = Value::from_json(&json).map_err(|fault| fault.at(at))?;
                     self.env.burn(value.weight()).map_err(|fault| fault.at(at))?;
                     value

@@ -33,6 +33,28 @@ pub(crate) fn json_float(value: f64) -> String {
     value.to_string()
 }
 
+/// A text between double quotes, with the escapes of Go (`strconv.Quote`).
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
 fn split(scientific: &str) -> (&str, i32) {
     let (digits, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     (digits, exponent.parse().unwrap_or(0))

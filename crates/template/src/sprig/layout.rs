@@ -94,5 +94,5 @@ fn wrapped(
         }
     }
     out.extend_from_slice(bytes.get(at..).unwrap_or(&[]));
-    Ok(Value::str(String::from_utf8_lossy(&out).into_owned()))
+    Ok(Value::str(String::from_utf8_lossy(&out)))
 }

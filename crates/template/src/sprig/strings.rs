@@ -6,6 +6,7 @@ use crate::env::Env;
 use crate::error::Fault;
 use crate::expr::builtins::strings::{join, made, repeat, replace, split, trim_chars};
 use crate::expr::builtins::{Function, MANY, arg, function, int, text};
+use crate::go;
 use crate::value::Value;
 
 pub(super) static TABLE: &[Function] = &[
@@ -45,7 +46,7 @@ pub(super) static TABLE: &[Function] = &[
     function("hasSuffix", 2, 2, |args, _| {
         Ok(Value::Bool(text(args, 1)?.ends_with(text(args, 0)?)))
     }),
-    function("quote", 0, MANY, |args, env| each(args, env, |text| quoted(&text))),
+    function("quote", 0, MANY, |args, env| each(args, env, |text| go::quoted(&text))),
     function("squote", 0, MANY, |args, env| each(args, env, |text| format!("'{text}'"))),
     function("cat", 0, MANY, |args, env| each(args, env, |text| text)),
     function("indent", 2, 2, |args, env| indent(int(args, 0)?, "", text(args, 1)?, env)),
@@ -95,27 +96,6 @@ fn each(args: &[Value], env: &mut Env, change: fn(String) -> String) -> Result<V
         parts.push(change(arg.to_string()));
     }
     made(&parts.join(" "), env)
-}
-
-/// A text between double quotes, with the escapes of Go.
-fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{b}' => out.push_str("\\v"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// The members of a list under the keys `_0`, `_1`, ...

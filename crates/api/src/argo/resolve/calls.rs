@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use argosy_model::graph::{Call, Each, Hook, Sequence, Target};
 use argosy_model::{Code, limits};
+use serde::de::IgnoredAny;
 
 use super::build::{Build, Slot};
 use super::names;
@@ -139,7 +140,8 @@ impl Build<'_> {
     /// A `withParam` without tags is a JSON list.
     fn check_param(&mut self, node: &Node) {
         let text = node.as_text().unwrap_or_default();
-        if text.contains("{{") {
+        let is_list = || serde_json::from_str::<Vec<IgnoredAny>>(text).is_ok();
+        if text.contains("{{") || is_list() {
             return;
         }
         let what = match crate::argo::yaml::parse("", text).as_deref() {

@@ -1,0 +1,118 @@
+//! How the end of an attempt reads: to its step, to the next try, and to people.
+
+use argosy_model::attempt::{End, Kill};
+use argosy_model::{Attempt, Exit, Phase, Shutdown};
+use serde_json::{Value, json};
+
+use crate::decide::{WITH_THE_RUN, shutdown_text};
+use crate::run::Run;
+
+/// How an attempt's end reads as the end of its step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Succeeded, Failed or Error.
+    pub phase: Phase,
+    /// What a person should read about it; empty where it went well.
+    pub message: String,
+}
+
+impl Outcome {
+    /// The outcome of an attempt that has ended.
+    #[must_use]
+    pub fn of_attempt(attempt: &Attempt, run: &Run) -> Option<Outcome> {
+        Some(Outcome::of(attempt.end.as_deref()?, attempt.kill, run))
+    }
+
+    /// Phase and message of an end (argo-workflows `workflow/controller/operator.go`
+    /// `inferFailedReason`): the process's own failure is Failed, everything around it is Error.
+    pub(crate) fn of(end: &End, kill: Option<Kill>, run: &Run) -> Outcome {
+        let of = |phase, message: String| Outcome { phase, message };
+        let or = |text: String| {
+            if end.message.is_empty() { text } else { format!("{text}: {}", end.message) }
+        };
+        if end.exit == Exit::Code(0) {
+            return of(Phase::Succeeded, end.message.clone());
+        }
+        if let Some(kill) = kill {
+            return of(Phase::Failed, killed(kill, run));
+        }
+        match end.exit {
+            Exit::Code(code) => of(Phase::Failed, or(format!("main: Error (exit code {code})"))),
+            Exit::Signal(signal) => of(
+                Phase::Failed,
+                or(format!(
+                    "main: Error (exit code {}): ended by signal {signal}, which was not sent from here",
+                    128 + signal
+                )),
+            ),
+            Exit::OutOfMemory => of(Phase::Failed, or("OOMKilled (exit code 137)".to_owned())),
+            Exit::Killed => of(Phase::Failed, or("ended".to_owned())),
+            Exit::NotStarted => of(Phase::Failed, or("never started".to_owned())),
+            Exit::Refused | Exit::OutputsLost | Exit::Lost => of(Phase::Error, end.message.clone()),
+        }
+    }
+}
+
+/// Why we ended an attempt, in words.
+fn killed(kill: Kill, run: &Run) -> String {
+    match (kill, &run.given_up) {
+        (Kill::Deadline | Kill::RunDeadline, _) => "Step exceeded its deadline".to_owned(),
+        (Kill::NotNeeded, _) => "ended, as nothing needs it".to_owned(),
+        (Kill::Shutdown, Some(_)) => WITH_THE_RUN.to_owned(),
+        (Kill::Shutdown, None) => shutdown_text(run.shutdown.unwrap_or(Shutdown::Terminate)),
+    }
+}
+
+/// The last try, as the next one and the judgement about it see it.
+pub(crate) struct Last {
+    pub(crate) phase: Phase,
+    pub(crate) message: String,
+    pub(crate) exit_code: Option<i32>,
+    /// How long it took.
+    pub(crate) seconds: i64,
+}
+
+impl Last {
+    /// `retries` and `lastRetry.*` (argo-workflows `docs/variables.md`, `docs/retries.md`).
+    pub(crate) fn names(&self, retries: u32) -> [(&'static str, Value); 5] {
+        let code = self.exit_code.unwrap_or(-1);
+        names(retries, &code.to_string(), self.phase.as_str(), self.seconds, &self.message)
+    }
+
+    /// The same in the first try.
+    pub(crate) fn no_names() -> [(&'static str, Value); 5] {
+        names(0, "0", "", 0, "")
+    }
+}
+
+fn names(
+    retries: u32,
+    code: &str,
+    status: &str,
+    seconds: i64,
+    message: &str,
+) -> [(&'static str, Value); 5] {
+    [
+        ("retries", json!(retries.to_string())),
+        ("lastRetry.exitCode", json!(code)),
+        ("lastRetry.status", json!(status)),
+        ("lastRetry.duration", json!(seconds.to_string())),
+        ("lastRetry.message", json!(message)),
+    ]
+}
+
+/// How long an attempt's process ran; nothing, if it never did.
+pub(crate) fn seconds(end: &End) -> i64 {
+    if end.started_ms == 0 { 0 } else { (end.ended_ms - end.started_ms).max(0) / 1000 }
+}
+
+/// The exit code that a shell would give.
+pub(crate) fn exit_code(exit: &Exit) -> Option<i32> {
+    match exit {
+        Exit::Code(code) => Some(*code),
+        Exit::Signal(signal) => Some(128 + signal),
+        Exit::OutOfMemory => Some(137),
+        Exit::Killed => Some(143),
+        _ => None,
+    }
+}
