@@ -30,7 +30,8 @@ pub(crate) fn value(value: &Value) -> u64 {
 }
 
 pub(crate) fn items(list: &[Item]) -> u64 {
-    list.iter().map(|item| VALUE + text(item.json())).sum()
+    let size = |item: &Item| item.as_plain().map_or_else(|| text(&item.json()), text);
+    list.iter().map(|item| VALUE + size(item)).sum()
 }
 
 pub(crate) fn artifact(artifact: &Artifact) -> u64 {

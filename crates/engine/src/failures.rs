@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use argosy_model::{Attempt, Kind, Phase, StepKey, limits};
 use argosy_template::{Lookup, go, json_text};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::names;
 use crate::outcome::Outcome;
@@ -45,8 +45,7 @@ impl Listed {
             if !self.text.is_empty() {
                 self.text.push(',');
             }
-            let quoted = go::quoted(&json_text::escape_html(&node.to_string()));
-            self.text.push_str(quoted.trim_matches('"'));
+            self.text.push_str(&node);
         }
         self.last = key;
         let size = (self.text.len() + AROUND) as u64;
@@ -54,8 +53,8 @@ impl Listed {
     }
 }
 
-/// The failed ones among a step and its tries.
-fn nodes(run: &Run, key: StepKey) -> Vec<Value> {
+/// The failed ones among a step and its tries, as they stand in the quoted text.
+fn nodes(run: &Run, key: StepKey) -> Vec<String> {
     let step = run.at(key);
     let message = step.message.as_deref().unwrap_or_default();
     let (full, short) = (names::full_name(run, key), names::display_name(run, key));
@@ -76,18 +75,39 @@ fn node(
     key: StepKey,
     [full, short, message]: [&str; 3],
     (phase, ended_ms): (Phase, i64),
-) -> Value {
+) -> String {
     let is_group = run.at(key).kind == Kind::Group;
     let template = run.template_of(key).filter(|_| !is_group);
     let template = template.map_or("", |template| &template.name);
-    json!({
-        "displayName": short,
-        "message": message,
-        "templateName": template,
-        "phase": phase.as_str(),
-        "podName": names::pod_name(&run.spec.name, full, template),
-        "finishedAt": rfc3339(ended_ms),
-    })
+    let members = [
+        ("displayName", short),
+        ("message", message),
+        ("templateName", template),
+        ("phase", phase.as_str()),
+        ("podName", &names::pod_name(&run.spec.name, full, template)),
+        ("finishedAt", &rfc3339(ended_ms)),
+    ];
+    let mut out = String::from("{");
+    for (at, (name, value)) in members.into_iter().enumerate() {
+        out.push_str(if at == 0 { "\\\"" } else { ",\\\"" });
+        out.push_str(name);
+        out.push_str("\\\":");
+        push_text(&mut out, value);
+    }
+    out.push('}');
+    out
+}
+
+/// Adds a text as JSON, as that stands in a quoted text. Most have nothing to escape.
+fn push_text(out: &mut String, text: &str) {
+    let special = |c: char| c.is_ascii_control() || matches!(c, '"' | '\\' | '<' | '>' | '&');
+    if text.contains(special) {
+        let quoted = go::quoted(&json_text::escape_html(&Value::from(text).to_string()));
+        // Only the quotes around it go: those of the JSON text are escaped.
+        out.push_str(quoted.get(1..quoted.len() - 1).unwrap_or_default());
+    } else {
+        out.extend(["\\\"", text, "\\\""]);
+    }
 }
 
 /// A loop in a group is no node upstream: its items are the group's.

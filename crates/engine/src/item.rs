@@ -13,6 +13,11 @@ pub(crate) fn of_value(value: &Value) -> Result<Item, String> {
     Item::new(argosy_template::to_go_json(value)).map_err(|error| error.to_string())
 }
 
+/// The item that is this string.
+pub(crate) fn of_text(text: String) -> Result<Item, String> {
+    Item::of_text(text).map_err(|error| error.to_string())
+}
+
 /// The items of a JSON list; what it is instead, if it is none.
 pub(crate) fn listed(list: &str) -> Result<Result<Vec<Item>, &'static str>, serde_json::Error> {
     let whole: &RawValue = serde_json::from_str(list)?;
@@ -37,19 +42,22 @@ fn kind(json: &str) -> &'static str {
 
 /// An item as the name of its step shows it, brackets and all.
 pub(crate) fn name(item: &Item) -> String {
-    let json = item.json();
+    if let Some(text) = item.as_plain() {
+        return text.to_owned();
+    }
+    let json: &str = &item.json();
     if let Some(members) = members(json) {
         let shown = members.iter().map(|(key, value)| format!("{key}:{}", bare(value.get())));
         let mut shown: Vec<_> = shown.collect();
         shown.sort();
         return shown.join(",");
     }
-    match serde_json::from_str::<Vec<&RawValue>>(json) {
-        Ok(list) => {
+    match json.starts_with('[').then(|| serde_json::from_str::<Vec<&RawValue>>(json)) {
+        Some(Ok(list)) => {
             let shown: Vec<_> = list.iter().map(|value| bare(value.get())).collect();
             format!("[{}]", shown.join(" "))
         }
-        Err(_) => bare(json),
+        _ => bare(json),
     }
 }
 
@@ -66,7 +74,8 @@ fn members(json: &str) -> Option<BTreeMap<String, &RawValue>> {
 /// `item` and `item.<key>`. Numbers and booleans are texts, in expressions too.
 pub(crate) fn lookup(item: Option<&Item>, path: &[&str]) -> Lookup {
     let Some(item) = item else { return Lookup::Unknown };
-    let mut at = item.json();
+    let json = item.json();
+    let mut at: &str = &json;
     for part in path {
         let Some(next) = members(at).and_then(|members| members.get(*part).copied()) else {
             return Lookup::Unknown;

@@ -24,7 +24,9 @@ pub fn compact(json: &str) -> String {
 pub fn escape_html(json: &str) -> String {
     let mut text = json.to_owned();
     for (plain, escape) in HTML {
-        text = text.replace(plain, escape);
+        if text.contains(plain) {
+            text = text.replace(plain, escape);
+        }
     }
     text
 }
@@ -34,12 +36,14 @@ pub fn escape_html(json: &str) -> String {
 pub fn unescape_html(json: &str) -> String {
     let mut text = json.to_owned();
     for (plain, escape) in HTML {
-        text = text.replace(escape, plain);
+        if text.contains(escape) {
+            text = text.replace(escape, plain.encode_utf8(&mut [0; 4]));
+        }
     }
     text
 }
 
-const HTML: [(&str, &str); 3] = [("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")];
+const HTML: [(char, &str); 3] = [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")];
 
 #[cfg(test)]
 mod tests {

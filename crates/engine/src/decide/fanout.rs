@@ -87,24 +87,23 @@ fn items(view: &View<'_>, each: &Each) -> Result<Vec<Item>, String> {
             items.collect::<Result<_, _>>()?
         }
         Each::Param(text) => listed(view, text)?,
-        Each::Sequence(sequence) => {
-            let texts = numbers(view, sequence)?.into_iter().map(Value::from);
-            texts.map(|text| item::of_value(&text)).collect::<Result<_, _>>()?
-        }
+        Each::Sequence(sequence) => numbers(view, sequence)?,
     };
     limits::ITEMS.check(items.len() as u64, "loop").map_err(|refused| refused.what)?;
     for item in &items {
-        let size = size(item);
-        limits::PARAMETER_BYTES.check(size as u64, "item").map_err(|refused| refused.what)?;
+        limits::PARAMETER_BYTES.check(size(item), "item").map_err(|refused| refused.what)?;
     }
     Ok(items)
 }
 
-/// Bytes of an item as a value.
-fn size(item: &Item) -> usize {
+/// Bytes of an item as a value: of a string without quotes and escapes.
+fn size(item: &Item) -> u64 {
+    if let Some(text) = item.as_plain() {
+        return text.len() as u64;
+    }
     let json = item.json();
-    let text = json.starts_with('"').then(|| serde_json::from_str::<String>(json).ok());
-    text.flatten().map_or(json.len(), |text| text.len())
+    let text = json.starts_with('"').then(|| serde_json::from_str::<String>(&json).ok());
+    text.flatten().map_or(json.len(), |text| text.len()) as u64
 }
 
 fn render_item(view: &View<'_>, item: &Value) -> Result<Value, String> {
@@ -148,7 +147,7 @@ fn sole_expression(text: &str) -> Option<&str> {
     (!inner.contains("{{")).then_some(inner)
 }
 
-fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<String>, String> {
+fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Item>, String> {
     let number = |text: &Option<String>| -> Result<Option<i64>, String> {
         let Some(text) = text else { return Ok(None) };
         let rendered = render_text(view, text).map_err(|error| error.to_string())?;
@@ -168,10 +167,10 @@ fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<String>, String> 
     let values: Vec<i64> =
         if start <= end { (start..=end).collect() } else { (end..=start).rev().collect() };
     let Some(format) = sequence.format.as_deref() else {
-        return Ok(values.into_iter().map(|value| value.to_string()).collect());
+        return values.into_iter().map(|value| item::of_text(value.to_string())).collect();
     };
     let format = Format::parse(format)?;
-    Ok(values.into_iter().map(|value| format.print(value)).collect())
+    values.into_iter().map(|value| item::of_text(format.print(value))).collect()
 }
 
 /// `%d` and its relatives with flags and width, as Go's `fmt.Sprintf` prints one whole number.
