@@ -202,6 +202,52 @@ spec:
 }
 
 #[test]
+fn a_parameter_may_be_as_long_as_the_limit_says_and_no_longer() {
+    let most = usize::try_from(argosy_model::limits::PARAMETER_BYTES.max).unwrap();
+    for (name, length, code) in [("fits", most, 0), ("too-long", most + 1, 2)] {
+        let manifest = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {generateName: long-}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: text}]}
+  templates: [{name: main, suspend: {duration: '0'}}]
+";
+        let values = format!("{{\"text\": \"{}\"}}", "x".repeat(length));
+        let place = place(&[("long.yaml", manifest), ("values.json", &values)]);
+        let run = place.argosy(&["run", "long.yaml", "--parameter-file", "values.json"]);
+        assert_eq!(run.code, Some(code), "{name}: {}", run.err);
+        assert_eq!(run.err.contains("parameter-bytes"), code == 2, "{name}: {}", run.err);
+    }
+}
+
+#[test]
+fn what_a_run_has_come_to_is_shown_with_it() {
+    let manifest = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: gives}
+spec:
+  entrypoint: main
+  templates:
+    - name: main
+      container: {image: busybox, command: [sh, -c, 'echo 42 > /tmp/a; echo data > /tmp/b']}
+      outputs:
+        parameters: [{name: answer, valueFrom: {path: /tmp/a}}]
+        artifacts: [{name: book, path: /tmp/b, s3: {key: shelf/book}, archive: {none: {}}}]
+";
+    let place = place(&[("gives.yaml", manifest)]);
+    assert_eq!(place.argosy(&["run", "gives.yaml"]).code, Some(0));
+    let shown = place.argosy(&["get", "gives"]).out;
+    let shown: Vec<_> =
+        shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    for line in [["answer:", "42"], ["book:", "shelf/book"]] {
+        assert!(shown.iter().any(|found| *found == line), "{line:?}: {shown:?}");
+    }
+}
+
+#[test]
 fn paths_of_the_machine_are_refused_with_the_flag_that_allows_them() {
     let manifest = "
 apiVersion: argoproj.io/v1alpha1
@@ -281,7 +327,9 @@ fn a_finished_run_is_deleted_when_its_time_to_live_is_over() {
         ("other.yaml", &FAILS.replace("name: fails", "name: other")),
     ]);
     let server = place.up(None).unwrap();
-    assert_eq!(place.argosy(&["submit", "--wait", "brief.yaml"]).code, Some(1), "it failed");
+    // It may be gone before anybody asks.
+    let code = place.argosy(&["submit", "--wait", "brief.yaml"]).code;
+    assert!(matches!(code, Some(1 | 3)), "it failed: {code:?}");
     // The deletion stands in a commit before any later one.
     place.argosy(&["submit", "--wait", "other.yaml"]);
     assert_eq!(place.argosy(&["-o", "name", "list"]).out, "other\n");
