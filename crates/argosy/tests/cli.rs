@@ -126,6 +126,16 @@ fn lint_names_the_place_and_what_to_write() {
 }
 
 #[test]
+fn lint_says_which_images_are_the_programs_of_this_machine() {
+    let foreign = HELLO.replace("busybox", "somebody/something:1");
+    let place = place(&[("known.yaml", HELLO), ("foreign.yaml", &foreign)]);
+    assert_eq!(place.argosy(&["lint", "known.yaml"]).out, "✔ no linting errors found\n");
+    let lint = place.argosy(&["lint", "foreign.yaml"]);
+    assert_eq!(lint.code, Some(0));
+    assert!(lint.out.contains("image somebody/something:1 is not known here"), "{}", lint.out);
+}
+
+#[test]
 fn a_server_outlives_a_graceful_stop_and_a_suspended_run_goes_on() {
     let place = place(&[("waits.yaml", WAITS)]);
     let server = place.up(None).unwrap();
