@@ -32,6 +32,10 @@ impl Failure {
         Failure(Vec::new())
     }
 
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.0.first().is_some_and(|diagnostic| diagnostic.code == Code::NotFound)
+    }
+
     fn exit_code(&self) -> u8 {
         match self.0.first().map(|diagnostic| diagnostic.code) {
             Some(Code::NotFound) => NOT_FOUND,

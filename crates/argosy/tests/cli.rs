@@ -95,6 +95,11 @@ fn exit_codes_tell_how_a_command_ended() {
     assert_eq!(place.argosy(&["get", "nobody"]).code, Some(4), "no data directory yet");
     assert_eq!(place.argosy(&["run", "fails.yaml"]).code, Some(1));
     assert_eq!(place.argosy(&["get", "nobody"]).code, Some(3));
+    for command in [["get", "fails", "nostep"], ["logs", "fails", "nostep"]] {
+        let said = place.argosy(&command);
+        assert_eq!(said.code, Some(3), "{command:?}");
+        assert!(said.err.contains("has no step \"nostep\""), "{}", said.err);
+    }
     assert_eq!(place.argosy(&["lint", "bad.yaml"]).code, Some(2));
     assert_eq!(place.argosy(&["run", "bad.yaml"]).code, Some(2));
     assert_eq!(place.argosy(&["stop", "fails"]).code, Some(2), "it has ended");
