@@ -32,6 +32,10 @@ impl Failure {
         Failure(Vec::new())
     }
 
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.0.first().is_some_and(|diagnostic| diagnostic.code == Code::NotFound)
+    }
+
     fn exit_code(&self) -> u8 {
         match self.0.first().map(|diagnostic| diagnostic.code) {
             Some(Code::NotFound) => NOT_FOUND,
@@ -51,11 +55,15 @@ impl Failure {
 }
 
 fn say(diagnostic: &Diagnostic) {
+    note!("{}", shown(diagnostic));
+}
+
+/// An error as people read it: place, code and what was wrong; below it what to do.
+pub(crate) fn shown(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    note!("{place}[{}] {}", diagnostic.code, diagnostic.what);
-    if !diagnostic.help.is_empty() {
-        note!("  {}", diagnostic.help);
-    }
+    let help = Some(&diagnostic.help).filter(|help| !help.is_empty());
+    let help = help.map(|help| format!("\n  {help}")).unwrap_or_default();
+    format!("{place}[{}] {}{help}", diagnostic.code, diagnostic.what)
 }
 
 /// A warning: on standard error, and nothing else happens.

@@ -53,7 +53,7 @@ fn the_log_is_synced_before_a_submit_is_answered() {
 
     let text = std::fs::read_to_string(&trace).unwrap();
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let asked = find(&lines, 0, |line| line.contains("POST /api/v1/workflows"));
+    let asked = find(&lines, 0, |line| line.contains("POST /argosy/v1/spaces"));
     let sync = find(&lines, asked, |line| line.contains("sync(") && line.contains("argosy.db-wal"));
     let synced = returned(&lines, sync);
     assert!(lines[synced].ends_with("= 0"), "{}", lines[synced]);

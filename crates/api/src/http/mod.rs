@@ -68,6 +68,9 @@ impl Caller {
     }
 }
 
+/// A whole manifest and whole parameters.
+const SUBMISSION_BYTES: usize = 64 << 20;
+
 /// All routes.
 pub fn router(door: Door) -> Router {
     let one = "/api/v1/workflows/{space}/{name}";
@@ -99,6 +102,10 @@ pub fn router(door: Door) -> Router {
         .route("/api/v1/version", get(info::version))
         .route("/api/v1/userinfo", get(info::user))
         .route("/argosy/v1/spaces/{space}/objects", post(native::apply))
+        .route(
+            "/argosy/v1/spaces/{space}/submissions",
+            post(native::submit).layer(DefaultBodyLimit::max(SUBMISSION_BYTES)),
+        )
         .route("/argosy/v1/spaces/{space}/runs/{name}/explain", get(native::explain))
         .route("/argosy/v1/spaces/{space}/runs/{name}/steps", get(native::steps))
         .route("/healthz", get(info::health))

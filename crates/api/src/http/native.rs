@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::error::{Answer, not_found};
 use super::extract::{Path, Text};
 use super::query::{self, Query};
-use super::{Asked, Door, library, select};
+use super::{Asked, Door, library, select, workflows};
 
 /// `POST /argosy/v1/spaces/{space}/objects`: stores every template, configuration map and secret
 /// of a text with one or more documents.
@@ -25,6 +25,20 @@ pub(super) async fn apply(
     let asked = library::Destination::of(&space, &query)?;
     let stored = library::store_all(&door, &asked, file, &body).await?;
     Ok(Json(json!({"stored": stored})))
+}
+
+/// `POST /argosy/v1/spaces/{space}/submissions`: a line of JSON with submit options, and after it a
+/// manifest file. Values of parameters may be too long for an address.
+pub(super) async fn submit(
+    State(door): State<Door>,
+    Path(space): Path<String>,
+    query: Query,
+    caller: Asked,
+    Text(body): Text,
+) -> Answer<Json<Value>> {
+    let (options, manifest) = body.split_once('\n').unwrap_or((&body, ""));
+    let options = workflows::json_body(options)?;
+    workflows::create_file(&door, &space, &query, &caller, (&options, manifest)).await.map(Json)
 }
 
 /// `GET /argosy/v1/spaces/{space}/runs/{name}/explain`: why each step that is not over waits.

@@ -2,7 +2,7 @@
 //! (argo-workflows `docs/node-field-selector.md`).
 
 use argosy_engine::{Run, names};
-use argosy_model::StepKey;
+use argosy_model::{Code, Diagnostic, StepKey};
 
 use super::error::{Answer, bad_request};
 
@@ -24,7 +24,10 @@ pub(super) fn steps(run: &Run, selector: &str) -> Answer<Vec<StepKey>> {
     let found: Vec<_> =
         keys.filter(|key| wanted.iter().all(|(name, value)| has(run, *key, name, value))).collect();
     if found.is_empty() {
-        return Err(bad_request(format!("no step matches {selector:?}")));
+        let what = format!("no step matches {selector:?}");
+        let help =
+            "`argosy get RUN -o wide` shows names and ids; a step has one once it is reached";
+        return Err(Diagnostic::new(Code::NotFound, what).help(help).into());
     }
     Ok(found)
 }

@@ -127,7 +127,7 @@ pub(super) async fn create(
     Text(body): Text,
 ) -> Answer<Json<Value>> {
     if is_yaml(&headers) {
-        return create_file(&door, &space, &query, &caller, &body).await.map(Json);
+        return create_file(&door, &space, &query, &caller, (&Value::Null, &body)).await.map(Json);
     }
     let asked = library::Destination::of(&space, &query)?;
     let body = json_body(&body)?;
@@ -137,21 +137,21 @@ pub(super) async fn create(
     accept(&door, &caller, &object, options, dry_run).await.map(Json)
 }
 
-async fn create_file(
+/// Stores and runs what a manifest file holds, with submit options as [`options`] reads them.
+pub(super) async fn create_file(
     door: &Door,
     space: &str,
     query: &HashMap<String, String>,
     caller: &super::Caller,
-    text: &str,
+    (given, text): (&Value, &str),
 ) -> Answer<Value> {
     let file = query::value(query, "file").unwrap_or("-");
-    let given = query::value(query, "options").map(json_body).transpose()?.unwrap_or_default();
     let dry_run = query::flag(query, "dryRun");
     let loaded = load(file, text)?;
     let asked = library::Destination::of(space, query)?;
     let runs = loaded.objects.iter().filter(|object| object.kind == Kind::Workflow);
     // Looked at before anything is stored.
-    let runs = runs.map(|object| Ok((object, options(asked.space_of(object)?, &given)?)));
+    let runs = runs.map(|object| Ok((object, options(asked.space_of(object)?, given)?)));
     let runs: Vec<_> = runs.collect::<Answer<_>>()?;
     let stored =
         if dry_run { Vec::new() } else { library::store(door, &asked, &loaded.objects).await? };

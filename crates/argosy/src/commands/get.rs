@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use argosy_model::{Code, Diagnostic};
 use serde_json::Value;
 
 use super::Context;
@@ -101,18 +102,24 @@ pub(super) async fn get(context: &Context, args: &GetArgs) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// The steps of that display name, full name or id.
-async fn timeline(client: &Client, run: &str, step: &str) -> Result<Vec<Value>, Failure> {
+/// The steps of that display name, full name or id; at least one.
+pub(super) async fn timeline(
+    client: &Client,
+    run: &str,
+    step: &str,
+) -> Result<Vec<Value>, Failure> {
     let base = format!("/argosy/v1/spaces/{}/runs/{}/steps", quote(&client.space), quote(run));
-    let mut refused = None;
     for field in ["displayName", "name", "id"] {
         let selector = quote(&format!("{field}={step}"));
         match client.get(&format!("{base}?selector={selector}")).await {
             Ok(answer) => return Ok(answer["steps"].as_array().cloned().unwrap_or_default()),
-            Err(failure) => refused = Some(failure),
+            Err(failure) if failure.is_not_found() => {}
+            Err(failure) => return Err(failure),
         }
     }
-    Err(refused.unwrap_or_else(|| Failure::other("no step of that name")))
+    let what = format!("the run {run} has no step {step:?}");
+    let help = "`argosy get RUN` shows names; a step has one once it is reached";
+    Err(Diagnostic::new(Code::NotFound, what).help(help).into())
 }
 
 pub(super) async fn explain(context: &Context, run: &str) -> Result<ExitCode, Failure> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use futures::StreamExt;
 
 use super::Context;
-use super::get::path;
+use super::get::{path, timeline};
 use crate::cli::{LogsArgs, Output};
 use crate::client::{Client, quote};
 use crate::failure::Failure;
@@ -13,6 +13,11 @@ use crate::out;
 
 pub(super) async fn logs(context: &Context, args: &LogsArgs) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
+    if let Some(step) = &args.step {
+        let workflow = client.get(&path(&client, &args.run)).await?;
+        let run = workflow["metadata"]["name"].as_str().unwrap_or_default();
+        timeline(&client, run, step).await?;
+    }
     let mut query = format!("logOptions.follow={}", args.follow);
     for (name, value) in [
         ("podName", &args.step),

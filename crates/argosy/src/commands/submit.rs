@@ -65,13 +65,12 @@ pub(super) async fn submit_files(
     for file in files {
         let (name, text) = (file.display().to_string(), input::text(file)?);
         let path = format!(
-            "/api/v1/workflows/{}?file={}&dryRun={dry_run}&options={}&argosy.spaceIsDefault={}",
+            "/argosy/v1/spaces/{}/submissions?file={}&dryRun={dry_run}&argosy.spaceIsDefault={}",
             quote(&client.space),
             quote(&name),
-            quote(&options.to_string()),
             !context.config.namespace_is_given
         );
-        let mut answer = client.post_yaml(&path, text).await?;
+        let mut answer = client.post_yaml(&path, format!("{options}\n{text}")).await?;
         for warning in answer["warnings"].as_array().into_iter().flatten() {
             if let Ok(warning) = serde_json::from_value::<Diagnostic>(warning.clone()) {
                 warn(&warning);

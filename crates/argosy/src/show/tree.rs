@@ -46,19 +46,35 @@ fn facts(workflow: &Value, now_ms: i64) -> String {
         fact("Duration", &duration(finished - started));
     }
     fact("Progress", status["progress"].as_str().unwrap_or_default());
-    let lists = [
-        ("Parameters", &workflow["spec"]["arguments"]["parameters"]),
-        ("Output Parameters", &status["outputs"]["parameters"]),
+    let root = &status["nodes"][meta["name"].as_str().unwrap_or_default()]["outputs"];
+    let all = |lists: &[&Value], value: fn(&Value) -> String| {
+        let items = lists.iter().filter_map(|list| list.as_array()).flatten();
+        items.map(|it| (it["name"].as_str().unwrap_or_default().to_owned(), value(it))).collect()
+    };
+    let value: fn(&Value) -> String = |parameter| names::plain(&parameter["value"]);
+    let given = &workflow["spec"]["arguments"]["parameters"];
+    let lists: [(&str, Vec<(String, String)>); 3] = [
+        ("Parameters", all(&[given], value)),
+        ("Output Parameters", all(&[&status["outputs"]["parameters"], &root["parameters"]], value)),
+        (
+            "Output Artifacts",
+            all(&[&status["outputs"]["artifacts"], &root["artifacts"]], stored_at),
+        ),
     ];
-    for (title, list) in lists {
-        let Some(list) = list.as_array().filter(|list| !list.is_empty()) else { continue };
+    for (title, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
         let _ = writeln!(text, "{:<KEY$}", format!("{title}:"));
-        for parameter in list {
-            let name = format!("  {}:", parameter["name"].as_str().unwrap_or_default());
-            let _ = writeln!(text, "{name:<KEY$} {}", names::plain(&parameter["value"]));
+        for (name, value) in list {
+            let _ = writeln!(text, "{:<KEY$} {value}", format!("  {name}:"));
         }
     }
     text
+}
+
+/// The key of an artifact, and whether it is still there.
+fn stored_at(artifact: &Value) -> String {
+    let key = artifact["s3"]["key"].as_str().unwrap_or_default();
+    let deleted = if artifact["deleted"] == true { " (deleted)" } else { "" };
+    format!("{key}{deleted}")
 }
 
 /// `Running (Suspended)`, `Failed (Terminated)`.

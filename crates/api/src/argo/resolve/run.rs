@@ -183,6 +183,11 @@ impl Build<'_> {
             }
             // The manifest's own value was looked at when it was read.
             Some(text) if node.any("value").as_ref() != Some(text) => {
+                let what = format!("the parameter `{name}`");
+                let size = limits::PARAMETER_BYTES.check(text.len() as u64, &what);
+                if let Err(refused) = size {
+                    self.sink.refuse(Code::TooLarge, node.mark, refused.what);
+                }
                 self.check_allowed(parameter, text, node.mark);
             }
             Some(_) => {}
