@@ -250,7 +250,8 @@ async fn nothing_is_written_into_a_database_that_is_not_there_any_more() {
     let refused = store.commit(&Made::new(2, spec("b")).commit()).await;
     assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
     // Another one in its place is not its own.
-    drop(open(&data).await);
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("argosy.db"), "").unwrap();
     let refused = store.commit(&Made::new(2, spec("b")).commit()).await;
     assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
     std::fs::remove_dir_all(&data).unwrap();
