@@ -2,12 +2,12 @@
 
 use argosy_engine::names;
 use argosy_model::attempt::Attempt;
-use argosy_model::{AttemptId, AttemptPhase, Kind, Phase, RunId, Step, StepKey};
+use argosy_model::{AttemptId, AttemptPhase, Kind, Phase, Step, StepKey};
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::error::{Answer, not_found};
+use super::error::Answer;
 use super::extract::{Path, Text};
 use super::query::{self, Query};
 use super::{Asked, Door, library, select, workflows};
@@ -46,7 +46,7 @@ pub(super) async fn explain(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
 ) -> Answer<Json<Value>> {
-    let view = open(&door, &space, &name).await?;
+    let view = workflows::view(&door, &space, &name).await?;
     let (phase, waiting) = view.show(|run| {
         let keys = (0u32..).map(StepKey).take(run.steps.len());
         let waiting = keys
@@ -114,12 +114,6 @@ fn engine_reason(run: &argosy_engine::Run, key: StepKey, step: &Step) -> String 
     }
 }
 
-async fn open(door: &Door, space: &str, name: &str) -> Answer<crate::ports::RunView> {
-    let row = door.service.find(space, name).await?.ok_or_else(|| not_found("run", name))?;
-    let id: RunId = row.id;
-    Ok(door.service.run(id).await?)
-}
-
 /// `GET /argosy/v1/spaces/{space}/runs/{name}/steps?selector=`: steps with the timeline of every
 /// attempt.
 pub(super) async fn steps(
@@ -127,7 +121,7 @@ pub(super) async fn steps(
     Path((space, name)): Path<(String, String)>,
     query: Query,
 ) -> Answer<Json<Value>> {
-    let view = open(&door, &space, &name).await?;
+    let view = workflows::view(&door, &space, &name).await?;
     let selector = query::value(&query, "selector").unwrap_or_default();
     let steps = view.show(|run| {
         let keys = if selector.is_empty() {

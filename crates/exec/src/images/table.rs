@@ -32,18 +32,6 @@ pub struct Image {
     pub working_dir: String,
 }
 
-impl Image {
-    /// The tool of our own that a program of the image is: its tools lie in the root folder of
-    /// such an image, and are found by name here.
-    #[must_use]
-    pub fn own_tool<'p>(&self, program: &'p str) -> Option<&'p str> {
-        let name = program.strip_prefix('/')?;
-        let is_entrypoint = self.entrypoint.first().is_some_and(|entry| entry == name);
-        let own = self.kind == Kind::Builtin && tools::NAMES.contains(&name);
-        (own && is_entrypoint).then_some(name)
-    }
-}
-
 /// Which image is what: the user's entries by exact reference, then what is built in.
 #[derive(Clone, Debug, Default)]
 pub struct ImageTable {
@@ -86,6 +74,16 @@ impl Image {
             (command, args) => (command, args),
         };
         Some(first.iter().chain(rest).map(String::as_str).collect())
+    }
+
+    /// The tool of our own that a program of the image is: its tools lie in the root folder of
+    /// such an image, and are found by name here.
+    #[must_use]
+    pub fn own_tool<'p>(&self, program: &'p str) -> Option<&'p str> {
+        let name = program.strip_prefix('/')?;
+        let is_entrypoint = self.entrypoint.first().is_some_and(|entry| entry == name);
+        let own = self.kind == Kind::Builtin && tools::NAMES.contains(&name);
+        (own && is_entrypoint).then_some(name)
     }
 }
 
@@ -172,9 +170,9 @@ mod tests {
             ("nginx", "nginx", "-v", Some("nginx -v")),
         ] {
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            let image_found = ImageTable::default().find(image);
+            let found = ImageTable::default().find(image);
             let (command, args) = (words(command), words(args));
-            let argv = image_found.argv(&command, &args).map(|argv| argv.join(" "));
+            let argv = found.argv(&command, &args).map(|argv| argv.join(" "));
             assert_eq!(argv.as_deref(), expected, "{image} {command:?} {args:?}");
         }
     }

@@ -123,7 +123,6 @@ pub fn make(spares: &Spares, root: &Path) -> io::Result<()> {
 /// Whether a folder is as we have made it: in size, owner and mode, and with nothing attached to
 /// it or mounted on it.
 fn is_like_new(folder: &Path) -> bool {
-    let mask = StatxFlags::BASIC_STATS;
     let looks_new = |it: Statx| {
         FileType::from_raw_mode(it.stx_mode.into()).is_dir()
             && it.stx_attributes.is_empty()
@@ -131,7 +130,7 @@ fn is_like_new(folder: &Path) -> bool {
             && it.stx_uid == geteuid().as_raw()
             && matches!(it.stx_mode & 0o7777, 0o700 | 0o1777)
     };
-    statx(CWD, folder, AtFlags::SYMLINK_NOFOLLOW, mask).is_ok_and(looks_new)
+    statx(CWD, folder, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS).is_ok_and(looks_new)
         && has_usual_flags(folder)
         && has_no_attributes(folder)
 }
