@@ -88,7 +88,7 @@ fn metadata() -> Result<Metadata, String> {
         "metadata",
         "--format-version",
         "1",
-        "--offline",
+        "--locked",
         "--filter-platform",
         "x86_64-unknown-linux-gnu",
     ];
