@@ -278,6 +278,9 @@ pub(crate) struct ResumeArgs {
     /// A value for a suspended step that waits for it; may be repeated
     #[arg(short = 'p', long = "output-parameter", value_name = "NAME=VALUE")]
     pub(crate) output_parameters: Vec<String>,
+    /// A text for those who look at the step
+    #[arg(short, long, default_value = "", value_name = "TEXT")]
+    pub(crate) message: String,
 }
 
 #[derive(Debug, Args)]

@@ -73,6 +73,7 @@ codes! {
     NotPrinted = "E0410", "what a command has to say cannot be written";
     DataDamaged = "E0411", "the data directory is damaged";
     DataReadOnly = "E0412", "the data directory cannot be read without writing to it";
+    DataUnreadable = "E0413", "something in the data directory cannot be read";
 }
 
 impl fmt::Display for Code {

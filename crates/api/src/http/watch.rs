@@ -48,7 +48,7 @@ pub(super) async fn events(
 
 /// The run now, and after every change until its end. A large run takes its time to be shown, and
 /// three times that time passes before it is shown again.
-fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Vec<Value>> {
+fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Batch> {
     let begin = (view, "ADDED", false, Duration::ZERO);
     stream::unfold(begin, move |(mut view, kind, over, took)| async move {
         if !over && took > BRIEF {
@@ -62,22 +62,29 @@ fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Vec
         let over = view.read(|run| run.phase.is_terminal());
         let object = show(&view);
         let change = json!({"type": kind, "object": object});
-        Some((vec![change], (view, "MODIFIED", over, began.elapsed())))
+        Some((vec![Ok(change)], (view, "MODIFIED", over, began.elapsed())))
     })
 }
+
+/// A part of a stream of results. One that cannot be given does not end the stream.
+pub(super) type Batch = Vec<Answer<Value>>;
 
 /// A stream of results, given in batches: server-sent events where the client asks for them, else a
 /// line each.
 pub(super) fn respond(
     headers: &HeaderMap,
-    batches: impl Stream<Item = Vec<Value>> + Send + 'static,
+    batches: impl Stream<Item = Batch> + Send + 'static,
 ) -> Response {
     use futures::StreamExt;
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let sse = accept.is_some_and(|accept| accept.contains("text/event-stream"));
     let (before, after) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
     let body = Body::from_stream(batches.map(move |batch| {
-        let lines = batch.into_iter().map(|value| json!({"result": value}).to_string());
+        let lines = batch.into_iter().map(|result| match result {
+            Ok(value) => json!({"result": value}).to_string(),
+            // As the gateway of gRPC says it.
+            Err(refusal) => json!({"error": refusal.body()}).to_string(),
+        });
         let text: String = lines.map(|line| format!("{before}{line}{after}")).collect();
         Ok::<_, Infallible>(Bytes::from(text))
     }));

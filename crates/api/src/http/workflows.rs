@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::iter;
 
-use argosy_engine::{Input, Run, Supplied, is_suspended};
-use argosy_model::{Code, Diagnostic, Phase, RunSpec, Shutdown, StepKey};
+use argosy_engine::{Input, Supplied};
+use argosy_model::{Code, Diagnostic, Phase, RunSpec, Shutdown};
 use argosy_store::{ListFilter, RunRow};
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -365,12 +365,6 @@ fn unsupported(what: &str) -> super::Refusal {
 /// `set`: values for one suspended step, and how it is to end with them. `outputParameters` is a
 /// JSON object as text (argo-workflows `server/workflow/workflow_server.go` `SetWorkflow`).
 fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
-    let steps = view.show(|run| suspended(run, selector))?;
-    let step = match steps.as_slice() {
-        [step] => step,
-        [] => return Err(bad_request(format!("no suspended step matches {selector:?}"))),
-        _ => return Err(bad_request("nodeFieldSelector must name one suspended step")),
-    };
     let phase = match body["phase"].as_str().unwrap_or_default() {
         "" => None,
         "Succeeded" => Some(Phase::Succeeded),
@@ -381,17 +375,9 @@ fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
     let parameters = json_body(body["outputParameters"].as_str().unwrap_or("{}"))?;
     let parameters =
         parameters.as_object().ok_or_else(|| bad_request("outputParameters is not an object"))?;
+    let given: Vec<_> = parameters.keys().map(String::as_str).collect();
+    let step = view.show(|run| select::suspended(run, selector, &given))?;
     let parameters = parameters.iter().map(|(name, value)| (name.as_str().into(), value.clone()));
     let message = body["message"].as_str().unwrap_or_default().to_owned();
-    Ok(Input::Supply(Supplied { step: *step, parameters: parameters.collect(), phase, message }))
-}
-
-/// The suspended steps among those that a selector names, or among all.
-fn suspended(run: &Run, selector: &str) -> Answer<Vec<StepKey>> {
-    let mut steps = select::steps(run, selector)?;
-    if steps.is_empty() {
-        steps = (0u32..).map(StepKey).take(run.steps.len()).collect();
-    }
-    steps.retain(|key| is_suspended(run, *key));
-    Ok(steps)
+    Ok(Input::Supply(Supplied { step, parameters: parameters.collect(), phase, message }))
 }
