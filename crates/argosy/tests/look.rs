@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use common::{Done, Place, Server};
@@ -240,4 +243,163 @@ fn logs_that_cannot_be_read_are_said_to_be_so() {
     std::fs::remove_file(&folder).unwrap();
     let logs = place.argosy(&["logs", "tries"]);
     assert_eq!((logs.code, &*logs.out, &*logs.err), (Some(0), "", ""));
+}
+
+/// A command of somebody who may read only what the modes of files allow.
+fn without_rights(place: &Place, args: &[&str]) -> (Option<i32>, String, String) {
+    let inner = place.command(args);
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let mut command = if is_root { Command::new("setpriv") } else { Command::new("env") };
+    if is_root {
+        command.arg("--bounding-set=-dac_override,-dac_read_search");
+    }
+    command.arg(inner.get_program()).args(inner.get_args()).current_dir(place.root.path());
+    let done = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (done.status.code(), text(done.stdout), text(done.stderr))
+}
+
+#[test]
+fn a_data_directory_of_somebody_else_is_not_taken_for_none() {
+    let place = place("tries.yaml", TRIES);
+    assert_eq!(place.argosy(&["run", "tries.yaml"]).code, Some(0));
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    };
+    let database = place.data().join("argosy.db");
+    for path in [place.data(), database.clone()] {
+        mode(&path, 0o000);
+        let (code, _, err) = without_rights(&place, &["list"]);
+        let (doctor, out, _) = without_rights(&place, &["-o", "json", "doctor"]);
+        mode(&path, 0o700);
+        assert_eq!(code, Some(2), "{err}");
+        let what = format!("[E0413] {} cannot be read: Permission denied", database.display());
+        assert!(err.starts_with(&what), "{err}");
+        assert_eq!(doctor, Some(0));
+        assert!(out.contains(&what), "{out}");
+    }
+    std::fs::remove_dir_all(place.data()).unwrap();
+    let nothing = place.argosy(&["list"]);
+    assert!(nothing.code == Some(4) && nothing.err.contains("nothing is there"), "{}", nothing.err);
+}
+
+#[test]
+fn a_database_that_has_become_empty_is_damage_and_one_that_never_was_is_none() {
+    let place = place("tries.yaml", TRIES);
+    assert_eq!(place.argosy(&["run", "tries.yaml"]).code, Some(0));
+    let database = place.data().join("argosy.db");
+    std::fs::write(&database, "").unwrap();
+    for args in [
+        &["list"][..],
+        &["get", "tries"],
+        &["run", "tries.yaml"],
+        &["up", "--listen", "127.0.0.1:0"],
+    ] {
+        let refused = place.argosy(args);
+        assert_eq!(refused.code, Some(2), "{args:?}: {}", refused.err);
+        let what = format!("[E0411] damaged: the database {} is empty", database.display());
+        assert!(refused.err.starts_with(&what), "{args:?}: {}", refused.err);
+    }
+    assert_eq!(std::fs::metadata(&database).unwrap().len(), 0, "nobody has begun anew in it");
+    // As a process leaves it that is killed while it begins.
+    std::fs::remove_dir_all(place.data()).unwrap();
+    std::fs::create_dir(place.data()).unwrap();
+    for name in ["argosy.db", "server.lock"] {
+        std::fs::write(place.data().join(name), "").unwrap();
+    }
+    let nothing = place.argosy(&["list"]);
+    assert!(nothing.code == Some(4) && nothing.err.contains("nothing is there"), "{}", nothing.err);
+    assert_eq!(place.argosy(&["run", "tries.yaml"]).code, Some(0));
+}
+
+#[test]
+fn the_doctor_leaves_no_trace_where_there_is_no_data_directory() {
+    let place = Place::new();
+    std::fs::create_dir(place.root.path().join("tmp")).unwrap();
+    let others = place.root.path().join("others");
+    std::fs::create_dir(&others).unwrap();
+    std::fs::set_permissions(&others, Permissions::from_mode(0o755)).unwrap();
+    for data in [place.data(), others.clone()] {
+        let mut doctor = place.command(&["doctor"]);
+        doctor.arg("--data").arg(&data).env("TMPDIR", place.root.path().join("tmp"));
+        let doctor = doctor.output().unwrap();
+        let out = String::from_utf8(doctor.stdout).unwrap();
+        assert!(doctor.status.success(), "{out}");
+        assert!(
+            out.starts_with(&format!("data directory  {} (not made yet)\n", data.display())),
+            "{out}"
+        );
+        assert!(out.contains("private /tmp"), "{out}");
+    }
+    assert!(!place.data().exists());
+    for folder in ["tmp", "others"] {
+        assert_eq!(
+            std::fs::read_dir(place.root.path().join(folder)).unwrap().count(),
+            0,
+            "{folder}"
+        );
+    }
+    assert_eq!(std::fs::metadata(others).unwrap().mode() & 0o777, 0o755);
+}
+
+#[test]
+fn the_configuration_says_where_each_value_comes_from() {
+    let place = Place::new();
+    place.file(
+        "argosy.toml",
+        "data = 'a'\nserver = 'http://a:1'\nnamespace = 'a'\nlisten = ['127.0.0.1:1']\n[blob]\nurl = 's3://a/b'\nendpoint = 'http://a:2'\n",
+    );
+    let show = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_argosy"));
+        command.current_dir(place.root.path()).env_clear().envs(variables.iter().copied());
+        command.args(["config", "show"]).args(args);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let at = |name: &str| place.root.path().join(name).display().to_string();
+    let shown = show(
+        &["--data", "f", "-n", "f"],
+        &[("ARGOSY_DATA", "v"), ("ARGOSY_SERVER", "http://v:1"), ("ARGOSY_NAMESPACE", "")],
+    );
+    let wanted = format!(
+        "data = \"{}\"  # flag --data
+server = \"http://v:1\"  # variable ARGOSY_SERVER
+namespace = \"f\"  # flag --namespace
+listen = [\"127.0.0.1:1\"]  # file argosy.toml
+allow_host_path = []  # default
+blob.url = \"s3://a/b\"  # file argosy.toml
+blob.endpoint = \"http://a:2\"  # file argosy.toml
+",
+        at("f")
+    );
+    assert_eq!(shown, wanted);
+    // It is a file that says the same.
+    place.file("argosy.toml", &shown);
+    let again = show(&["-o", "json"], &[("ARGOSY_DATA", "v"), ("ARGOSY_BLOB_URL", "s3://v/v")]);
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["data"], at("v"));
+    let sources = serde_json::json!({
+        "data": "variable ARGOSY_DATA", "server": "file argosy.toml", "namespace": "file argosy.toml",
+        "listen": "file argosy.toml", "allow_host_path": "default",
+        "blob.url": "variable ARGOSY_BLOB_URL", "blob.endpoint": "file argosy.toml"});
+    assert_eq!(again["sources"], sources);
+}
+
+#[test]
+fn a_second_run_in_a_folder_is_told_what_to_do() {
+    let place = place("pauses.yaml", PAUSES);
+    place.file("tries.yaml", TRIES);
+    let mut first = place.command(&["run", "pauses.yaml"]);
+    let mut first = first.stdout(Stdio::piped()).spawn().unwrap();
+    // Its first line is that of a step, so it has the folder.
+    let mut line = String::new();
+    BufReader::new(first.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let second = place.argosy(&["run", "tries.yaml"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(second.code, Some(2), "{line}");
+    let wanted = format!(
+        "[E0406] another `argosy run` or `argosy up` owns the data directory {}\n  wait until it ends, or use another --data; to run several at once, start `argosy up`: `argosy run` then hands its files to that\n",
+        place.data().display()
+    );
+    assert_eq!(second.err, wanted);
 }

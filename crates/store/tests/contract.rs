@@ -331,7 +331,7 @@ async fn objects_and_memos_are_put_found_and_deleted() {
 #[tokio::test]
 async fn one_process_writes_and_others_read() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(!Store::exists(dir.path()) && !Store::is_owned(dir.path()));
+    assert!(!Store::exists(dir.path()).unwrap() && !Store::is_owned(dir.path()));
     let store = open(dir.path()).await;
     assert!(Store::is_owned(dir.path()));
     assert!(matches!(Store::open(dir.path()).await, Err(Error::Busy(_))));

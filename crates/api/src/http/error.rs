@@ -37,9 +37,11 @@ fn status(code: Code) -> (StatusCode, u8) {
         Code::AlreadyExists => (StatusCode::CONFLICT, 6),
         Code::NotInState => (StatusCode::BAD_REQUEST, 9),
         Code::Unsupported => (StatusCode::NOT_IMPLEMENTED, 12),
-        Code::Unreachable | Code::StoreFailed | Code::DataBusy | Code::DataDamaged | Code::DataUnreadable => {
-            (StatusCode::SERVICE_UNAVAILABLE, 14)
-        }
+        Code::Unreachable
+        | Code::StoreFailed
+        | Code::DataBusy
+        | Code::DataDamaged
+        | Code::DataUnreadable => (StatusCode::SERVICE_UNAVAILABLE, 14),
         _ => (StatusCode::BAD_REQUEST, 3),
     }
 }

@@ -7,8 +7,8 @@ mod live;
 use argosy_spawn::{Abilities, Exit, Order, Reason, Report, Start, encode};
 use connection::Connection;
 use live::Live;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
@@ -21,6 +21,28 @@ const ORDERS_A_WRITE: usize = 256;
 
 /// Pause before a lost spawner is reached for again, doubled up to the last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
+
+/// How long a spawner without jobs may take to end.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// Has the spawner of `data_dir` end, and waits until it has let go of the folder. For one that has
+/// no jobs: with jobs it would end after them.
+///
+/// # Errors
+/// The system's, above all that no spawner serves.
+pub async fn end_spawner(data_dir: &Path) -> io::Result<()> {
+    let data_dir = data_dir.to_owned();
+    let end = move || {
+        let mut stream = argosy_spawn::connect(&data_dir)?;
+        stream.set_read_timeout(Some(END_LIMIT))?;
+        let mut order = Vec::new();
+        encode(&Order::Stop, &mut order)?;
+        stream.write_all(&order)?;
+        // Its greeting, and then the end of the connection, which is its own.
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    };
+    tokio::task::spawn_blocking(end).await.map_err(io::Error::other)?
+}
 
 /// What the spawner, or its absence, tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
