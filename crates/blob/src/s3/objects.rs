@@ -276,8 +276,11 @@ fn beyond(size: u64) -> S3Error {
 /// The part of an object that was asked for.
 fn narrowed(part: Part, range: Option<Range>, size: u64) -> S3Result<(Part, Option<String>)> {
     let Some(range) = range else { return Ok((part, None)) };
-    let range = range.check(size).ok().filter(|range| !range.is_empty());
-    let range = range.ok_or_else(|| beyond(size))?;
+    let range = range.check(size).map_err(|_| beyond(size))?;
+    if range.is_empty() {
+        // The end of nothing is all of it, and no range can say so.
+        return Ok((part, None));
+    }
     let shown = format!("bytes {}-{}/{size}", range.start, range.end.saturating_sub(1));
     Ok((part.narrowed(range), Some(shown)))
 }

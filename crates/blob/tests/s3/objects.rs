@@ -67,7 +67,6 @@ async fn a_range_without_a_byte_is_refused_with_the_size_and_one_that_is_none_is
         ("/team/k", "bytes=-0", 10),
         ("/team/k", "bytes=99999999999999999999-", 10),
         ("/team/empty", "bytes=0-0", 0),
-        ("/team/empty", "bytes=-3", 0),
     ] {
         let call = Call { headers: &[("range", range)], ..Call::default() };
         let got = house.call("GET", path, call).await;
@@ -87,6 +86,9 @@ async fn a_range_without_a_byte_is_refused_with_the_size_and_one_that_is_none_is
             assert_eq!(got.header("content-range"), "", "{method} {range}");
         }
     }
+    let call = Call { headers: &[("range", "bytes=-3")], ..Call::default() };
+    let got = house.call("GET", "/team/empty", call).await;
+    assert_eq!((got.status.as_u16(), got.header("content-range")), (200, ""));
     let headers = [("range", "bytes=8-99999999999999999999")];
     let query = [("response-content-type", "a/b")];
     let call = Call { headers: &headers, query: &query, ..Call::default() };
