@@ -392,7 +392,8 @@ fn a_second_run_in_a_folder_is_told_what_to_do() {
     let mut first = first.stdout(Stdio::piped()).spawn().unwrap();
     // Its first line is that of a step, so it has the folder.
     let mut line = String::new();
-    BufReader::new(first.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut lines = BufReader::new(first.stdout.take().unwrap());
+    lines.read_line(&mut line).unwrap();
     let second = place.argosy(&["run", "tries.yaml"]);
     first.kill().unwrap();
     first.wait().unwrap();
@@ -402,4 +403,26 @@ fn a_second_run_in_a_folder_is_told_what_to_do() {
         place.data().display()
     );
     assert_eq!(second.err, wanted);
+}
+
+#[test]
+fn what_was_watched_ends_with_its_tree() {
+    let place = place("tries.yaml", TRIES);
+    let server = place.up(None).unwrap();
+    let tree = |out: &str| {
+        let lines = out.lines().skip_while(|line| !line.starts_with("STEP"));
+        let steps = lines.skip(1).map(|line| {
+            let name = line.trim_start();
+            let indent = " ".repeat(line.len() - name.len());
+            format!("{indent}{}", name.split("  ").next().unwrap())
+        });
+        steps.collect::<Vec<_>>().join("\n")
+    };
+    let wanted = " ✔ tries\n ├─✔ flaky\n │ ├─✖ flaky(0)\n │ └─✔ flaky(1)\n ├─✔ a\n │ └───✔ says\n └─✔ b\n   └───✔ says";
+    let submitted = place.argosy(&["submit", "--watch", "tries.yaml"]);
+    assert_eq!(submitted.code, Some(0), "{}", submitted.err);
+    for out in [submitted.out, place.argosy(&["watch", "tries"]).out] {
+        assert_eq!(tree(&out), wanted, "{out}");
+    }
+    server.stop();
 }

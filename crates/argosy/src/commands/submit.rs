@@ -32,7 +32,9 @@ pub(super) async fn submit(context: &Context, args: SubmitArgs) -> Result<ExitCo
     let mut ends = Vec::new();
     for run in &runs {
         let how = if args.watch { Show::live() } else { Show::Nothing };
-        ends.push(see_through(&client, run, how, args.log).await?);
+        let end = see_through(&client, run, how, args.log).await?;
+        how.close(&end)?;
+        ends.push(end);
     }
     Ok(exit_code(&ends))
 }
