@@ -11,6 +11,7 @@ use super::error::Answer;
 use super::extract::{Path, Text};
 use super::query::{self, Query};
 use super::{Asked, Door, library, select, workflows};
+use crate::argo_status::outputs;
 
 /// `POST /argosy/v1/spaces/{space}/objects`: stores every template, configuration map and secret
 /// of a text with one or more documents.
@@ -143,7 +144,8 @@ fn step_json(run: &argosy_engine::Run, key: StepKey) -> Option<Value> {
         "displayName": names::display_name(run, key),
         "phase": step.phase, "message": step.message,
         "createdMs": step.created_ms, "startedMs": step.started_ms,
-        "endedMs": step.ended_ms, "attempts": attempts}))
+        "endedMs": step.ended_ms, "attempts": attempts,
+        "outputs": outputs(run, step.outputs.as_deref())}))
 }
 
 fn attempt_json((number, attempt): (usize, &Attempt)) -> Value {

@@ -83,7 +83,7 @@ pub(crate) fn explanation(answer: &Value) -> String {
     format!("{run} is {}\n\n{}", paint(phase, phase), table(&["STEP", "WHY"], rows.collect()))
 }
 
-/// The times of every attempt of a step.
+/// What a step has come to, and the times of every attempt.
 pub(crate) fn timeline(step: &Value) -> String {
     let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
     let mut out = String::new();
@@ -91,6 +91,18 @@ pub(crate) fn timeline(step: &Value) -> String {
     let _ = writeln!(out, "{} {}", text("name"), paint(&text("phase"), &text("phase")));
     if !text("message").is_empty() {
         let _ = writeln!(out, "  {}", text("message"));
+    }
+    let outputs = &step["outputs"];
+    let value = |parameter: &Value| names::plain(&parameter["value"]);
+    for (title, list, shown) in [
+        ("outputs", &outputs["parameters"], &value as &dyn Fn(&Value) -> String),
+        ("artifacts", &outputs["artifacts"], &super::tree::stored_at),
+    ] {
+        for (at, one) in list.as_array().into_iter().flatten().enumerate() {
+            let title = if at == 0 { title } else { "" };
+            let name = one["name"].as_str().unwrap_or_default();
+            let _ = writeln!(out, "  {title:<9} {name}: {}", shown(one));
+        }
     }
     let attempts = step["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
     for attempt in attempts {
