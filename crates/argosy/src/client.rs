@@ -29,7 +29,7 @@ pub(crate) struct Client {
 }
 
 /// The answer's body, in pieces.
-type Pieces = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>;
+pub(crate) type Pieces = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>;
 
 impl Client {
     /// The door in this process.
@@ -103,6 +103,20 @@ impl Client {
         })
     }
 
+    /// A request whose answer is one JSON value, as its bytes come.
+    pub(crate) async fn bytes(&self, path: &str) -> Result<Pieces, Failure> {
+        let (status, mut pieces) =
+            self.send(Method::GET, path, "application/json", Bytes::new()).await?;
+        if status.is_success() {
+            return Ok(pieces);
+        }
+        let mut all = BytesMut::new();
+        while let Some(piece) = pieces.next().await {
+            all.extend_from_slice(&piece?);
+        }
+        Err(refusal(status, &all))
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
         self.json(Method::GET, path, "application/json", Bytes::new()).await
     }
@@ -128,15 +142,7 @@ impl Client {
         &self,
         path: &str,
     ) -> Result<impl Stream<Item = Result<Value, Failure>> + use<>, Failure> {
-        let (status, mut pieces) =
-            self.send(Method::GET, path, "application/json", Bytes::new()).await?;
-        if !status.is_success() {
-            let mut all = BytesMut::new();
-            while let Some(piece) = pieces.next().await {
-                all.extend_from_slice(&piece?);
-            }
-            return Err(refusal(status, &all));
-        }
+        let pieces = self.bytes(path).await?;
         Ok(Box::pin(stream::unfold(
             (pieces, BytesMut::new()),
             |(mut pieces, mut buffer)| async move {

@@ -3,13 +3,14 @@
 mod common;
 
 use std::fs::Permissions;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use common::{Done, Place, Server};
+use serde_json::{Value, json};
 
 /// Two pauses of the same last name, and one with a value that it waits for.
 const PAUSES: &str = "
@@ -375,9 +376,9 @@ blob.endpoint = \"http://a:2\"  # file argosy.toml
     // It is a file that says the same.
     place.file("argosy.toml", &shown);
     let again = show(&["-o", "json"], &[("ARGOSY_DATA", "v"), ("ARGOSY_BLOB_URL", "s3://v/v")]);
-    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    let again: Value = serde_json::from_str(&again).unwrap();
     assert_eq!(again["data"], at("v"));
-    let sources = serde_json::json!({
+    let sources = json!({
         "data": "variable ARGOSY_DATA", "server": "file argosy.toml", "namespace": "file argosy.toml",
         "listen": "file argosy.toml", "allow_host_path": "default",
         "blob.url": "variable ARGOSY_BLOB_URL", "blob.endpoint": "file argosy.toml"});
@@ -424,5 +425,62 @@ fn what_was_watched_ends_with_its_tree() {
     for out in [submitted.out, place.argosy(&["watch", "tries"]).out] {
         assert_eq!(tree(&out), wanted, "{out}");
     }
+    server.stop();
+}
+
+/// A run whose object is longer than one piece of an answer.
+const MANY: &str = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: many}
+spec:
+  entrypoint: main
+  templates:
+    - name: main
+      steps: [[{name: each, template: leaf, withSequence: {count: 1500}}]]
+    - {name: leaf, suspend: {duration: '0'}}
+";
+
+/// The body of an answer that ends with its connection.
+fn body(server: &Server, path: &str, accept: &str) -> String {
+    let address = server.address.strip_prefix("http://").unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let head = format!("GET {path} HTTP/1.0\r\nhost: {address}\r\naccept: {accept}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+#[test]
+fn a_large_run_is_the_same_object_whole_watched_and_printed() {
+    let place = place("many.yaml", MANY);
+    let server = place.up(None).unwrap();
+    assert_eq!(place.argosy(&["submit", "--wait", "many.yaml"]).code, Some(0));
+    let text = body(&server, "/api/v1/workflows/default/many", "*/*");
+    assert!(text.len() > 300_000, "{} bytes are several pieces", text.len());
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    // The root and its one group are beside the items (a loop of a DAG has a node of its own).
+    assert_eq!(whole["status"]["nodes"].as_object().unwrap().len(), 1_502);
+    let events = "/api/v1/workflow-events/default?listOptions.fieldSelector=metadata.name=many";
+    let line = body(&server, events, "*/*");
+    assert_eq!(line.matches('\n').count(), 1, "one change, as the run has ended");
+    let change: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(change, json!({"result": {"type": "ADDED", "object": whole}}));
+    let sent = body(&server, events, "text/event-stream");
+    assert_eq!(sent, format!("data: {line}\n"));
+    let printed = place.argosy(&["get", "many", "-o", "json"]).out;
+    assert_eq!(printed, serde_json::to_string_pretty(&whole).unwrap() + "\n");
+    let mut outline = whole;
+    outline["status"].as_object_mut().unwrap().remove("nodes");
+    for path in [
+        &format!("{events}&argosy.nodes=false"),
+        "/api/v1/workflows/default/many?argosy.nodes=false",
+    ] {
+        let told: Value = serde_json::from_str(&body(&server, path, "*/*")).unwrap();
+        let object = told.pointer("/result/object").unwrap_or(&told);
+        assert_eq!(*object, outline, "{path}");
+    }
+    assert_eq!(place.argosy(&["get", "many", "-o", "name"]).out, "many\n");
     server.stop();
 }

@@ -271,12 +271,17 @@ fn is_runnable(kind: Kind) -> bool {
     matches!(kind, Kind::Workflow | Kind::WorkflowTemplate | Kind::ClusterWorkflowTemplate)
 }
 
-/// `GET /api/v1/workflows/{space}/{name}`
+/// `GET /api/v1/workflows/{space}/{name}`; without its nodes with `argosy.nodes=false`.
 pub(super) async fn get(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
+    query: Query,
 ) -> Answer<Response> {
-    let view = view(&door, &space, &name).await?.still();
+    let view = view(&door, &space, &name).await?;
+    if query::value(&query, "argosy.nodes") == Some("false") {
+        return Ok(Json(view.read(outline)).into_response());
+    }
+    let view = view.still();
     let mut pieces = view.read(Pieces::of);
     let mut pieces = iter::from_fn(move || view.read(|run| pieces.next(run)));
     let (first, second) = (pieces.next().unwrap_or_default(), pieces.next());

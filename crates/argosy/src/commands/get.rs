@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use futures::StreamExt;
 use serde_json::Value;
 
 use super::Context;
@@ -85,11 +86,27 @@ pub(super) async fn get(context: &Context, args: &GetArgs) -> Result<ExitCode, F
     if let Some(step) = &args.step {
         return get_step(context, &client, &args.run, step).await;
     }
-    let workflow = client.get(&path(&client, &args.run)).await?;
+    let path = path(&client, &args.run);
+    if context.output == Output::Json {
+        return get_json(&client, &path).await;
+    }
+    let nodes = context.output != Output::Name;
+    let workflow = client.get(&format!("{path}?argosy.nodes={nodes}")).await?;
     if !context.print(&workflow)? {
         let wide = context.output == Output::Wide;
         out::text(&show::run(&workflow, now_ms(), wide))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a run as it comes: the object of a large one is larger than one likes to hold.
+async fn get_json(client: &Client, path: &str) -> Result<ExitCode, Failure> {
+    let mut pieces = client.bytes(path).await?;
+    let mut pretty = show::Pretty::default();
+    while let Some(piece) = pieces.next().await {
+        out::data(&pretty.lines(&piece?))?;
+    }
+    out::data(&pretty.end())?;
     Ok(ExitCode::SUCCESS)
 }
 
