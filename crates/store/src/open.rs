@@ -10,7 +10,7 @@ use argosy_model::FORMAT_VERSION;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Connection, Row, SqliteConnection};
+use sqlx::{Connection, Row, SqliteConnection, SqliteExecutor};
 use tokio::sync::Mutex;
 
 use crate::error::{Error, Result, is_read_only};
@@ -260,9 +260,13 @@ async fn write_format(connection: &mut SqliteConnection) -> Result<()> {
 
 /// The number that the next commit must be above, although the log has been cut.
 async fn floor(connection: &mut SqliteConnection) -> Result<u64> {
-    let row =
-        sqlx::query("SELECT value FROM meta WHERE name = 'cut'").fetch_optional(connection).await?;
-    let Some(row) = row else { return Ok(0) };
+    number(connection, "cut").await
+}
+
+/// A number that is noted under a name; 0 where none is.
+pub async fn number(on: impl SqliteExecutor<'_>, name: &str) -> Result<u64> {
+    let row = sqlx::query("SELECT value FROM meta WHERE name = $1").bind(name);
+    let Some(row) = row.fetch_optional(on).await? else { return Ok(0) };
     let value: String = row.try_get("value")?;
-    value.parse().map_err(|_| Error::Damaged(format!("cut {value:?}")))
+    value.parse().map_err(|_| Error::Damaged(format!("{name} {value:?}")))
 }

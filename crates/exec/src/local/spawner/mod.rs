@@ -11,13 +11,17 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// Events that wait for a slow receiver; further ones wait in the spawner.
 const EVENTS_WAITING: usize = 1_024;
 
 /// Orders that are written at once.
 const ORDERS_A_WRITE: usize = 256;
+
+/// A spawner with jobs that says nothing for the first is asked to, and is given up if it says
+/// nothing for the second.
+const SILENCE: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(10)];
 
 /// Pause before a lost spawner is reached for again, doubled up to the last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
@@ -254,6 +258,7 @@ impl SpawnerClient {
     /// Passes orders and events; `Ok` when all handles are gone, an error when the connection is.
     async fn talk(&mut self, connection: &mut Connection) -> io::Result<()> {
         let (mut orders, mut flushing) = (Vec::new(), Vec::new());
+        let mut silence = Silence::default();
         loop {
             if connection.out.is_empty() {
                 for written in flushing.drain(..) {
@@ -278,7 +283,11 @@ impl SpawnerClient {
                     }
                 }
                 () = self.events.closed() => return Ok(()),
-                ready = connection.exchange() => ready?,
+                heard = connection.exchange() => silence.heard(heard?),
+                () = silence.lasts(), if !self.live.is_empty() => {
+                    // The answer is of no interest, but that there is one.
+                    encode(&silence.question()?, &mut connection.out)?;
+                }
             }
             while let Some(report) = connection.next_report()? {
                 let Some(event) = event(report) else { continue };
@@ -304,6 +313,37 @@ impl SpawnerClient {
 
     async fn tell(&self, event: SpawnerEvent) -> io::Result<()> {
         self.events.send(event).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// How long a spawner has said nothing.
+#[derive(Debug, Default)]
+struct Silence {
+    since: Option<Instant>,
+    asked: bool,
+}
+
+impl Silence {
+    /// Whether bytes of the spawner have come.
+    fn heard(&mut self, any: bool) {
+        if any {
+            *self = Self::default();
+        }
+    }
+
+    /// Ends when it has lasted too long. Nothing is lost if it is cancelled.
+    async fn lasts(&mut self) {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        sleep_until(since + SILENCE[usize::from(self.asked)]).await;
+    }
+
+    /// What is asked then; an error if it has been, and nothing came.
+    fn question(&mut self) -> io::Result<Order> {
+        if std::mem::replace(&mut self.asked, true) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.since = None;
+        Ok(Order::List)
     }
 }
 
