@@ -16,6 +16,7 @@ pub mod depends;
 mod eager;
 mod evolve;
 mod failures;
+mod fault;
 mod frame;
 mod garbage;
 mod item;

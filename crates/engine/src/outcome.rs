@@ -1,7 +1,7 @@
 //! How the end of an attempt reads: to its step, to the next try, and to people.
 
 use argosy_model::attempt::{End, Kill};
-use argosy_model::{Attempt, Exit, Phase, Shutdown};
+use argosy_model::{Attempt, Diagnostic, Exit, Phase, Shutdown};
 use serde_json::{Value, json};
 
 use crate::decide::{WITH_THE_RUN, shutdown_text};
@@ -21,6 +21,11 @@ impl Outcome {
     #[must_use]
     pub fn of_attempt(attempt: &Attempt, run: &Run) -> Option<Outcome> {
         Some(Outcome::of(attempt.end.as_deref()?, attempt.kill, run))
+    }
+
+    /// Of a step that cannot be carried out, or whose end cannot be judged.
+    pub(crate) fn refused(why: &Diagnostic) -> Outcome {
+        Outcome { phase: Phase::Error, message: why.line() }
     }
 
     /// Phase and message of an end (argo-workflows `workflow/controller/operator.go`

@@ -258,7 +258,7 @@ fn a_number_or_time_from_a_tag_that_can_mean_nothing_ends_its_step_with_a_clear_
             code(1)
         });
         assert_eq!(world.phase("wf"), Phase::Error, "{more}");
-        assert_eq!(world.message("wf"), message, "{more}");
+        assert_eq!(world.message("wf"), format!("[E0213] {message}"), "{more}");
         assert_eq!(rendered.get(), run, "{more}");
     }
 }

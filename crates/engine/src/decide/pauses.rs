@@ -136,7 +136,7 @@ impl Turn<'_> {
                 self.fill_defaults(key, &mut outputs);
                 self.end(key, Phase::Succeeded, message, Some(outputs));
             }
-            Err(text) => self.end(key, Phase::Error, Some(text), None),
+            Err(why) => self.refuse(key, &why),
         }
     }
 
