@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::decide::render_text;
 use crate::fault::{bad_value, evaluation};
-use crate::outcome::{Last, Outcome, exit_code, seconds};
+use crate::outcome::{Last, Outcome, TryNames, exit_code, seconds};
 use crate::run::Run;
 use crate::scope::View;
 use crate::{names, patch};
@@ -126,14 +126,14 @@ fn late_view<'a>(run: &'a Run, attempt: AttemptId, template: &Template, name: &s
 }
 
 /// `retries` and `lastRetry.*`.
-fn last_retry(run: &Run, attempt: AttemptId) -> [(&'static str, Value); 5] {
+fn last_retry(run: &Run, attempt: AttemptId) -> TryNames {
     let before = run.at(attempt.step).attempts.iter().take(attempt.number as usize);
     let last = before.rev().find(|attempt| !attempt.was_infrastructure());
     let last = last.and_then(|last| Some((last.end.as_deref()?, last.kill)));
     let Some((end, kill)) = last else { return Last::no_names() };
     let Outcome { phase, message } = Outcome::of(end, kill, run);
     let (exit_code, seconds) = (exit_code(&end.exit), seconds(end));
-    Last { phase, message, exit_code, seconds }.names(user_tries(run, attempt))
+    Last { phase, message, exit_code, seconds }.names_for_next(user_tries(run, attempt))
 }
 
 struct Renderer<'v, 'r> {

@@ -168,7 +168,7 @@ impl Turn<'_> {
             (None, None) => Ok(Verdict::Enough(message)),
             (Some(retry), None) => {
                 let tries = self.tries_below(key, step);
-                judge(self.view(self.run.boundary(key)), retry, &tries)
+                judge(self.view(key), retry, &tries)
             }
         };
         match verdict {
@@ -193,12 +193,7 @@ impl Turn<'_> {
         Tries {
             count: u32::try_from(tries.len()).unwrap_or(u32::MAX),
             first_start_ms: tries.first().map_or(self.now_ms, |step| step.started_ms),
-            last: Last {
-                phase: last.phase,
-                message: last.message.as_deref().unwrap_or_default().to_owned(),
-                exit_code: last.outputs.as_deref().and_then(|outputs| outputs.exit_code),
-                seconds: (last.ended_ms - last.started_ms).max(0) / 1000,
-            },
+            last: Last::of_step(last),
             ended_ms: last.ended_ms,
         }
     }
