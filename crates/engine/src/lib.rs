@@ -22,7 +22,7 @@ mod garbage;
 mod item;
 pub mod names;
 pub mod outcome;
-mod patch;
+pub mod patch;
 mod pending;
 mod render;
 mod run;

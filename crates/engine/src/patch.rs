@@ -2,6 +2,7 @@
 //! merge that means something to processes (argo-workflows `workflow/controller/workflowpod.go`,
 //! kubernetes `staging/src/k8s.io/api/core/v1/types.go` for the merge keys).
 
+use argosy_model::graph::ProcessTemplate;
 use argosy_model::process::{Claim, Container, EnvValue, EnvVar, KeyRef, ProcessSpec};
 use argosy_model::{Code, Diagnostic, Resources, resources};
 use serde_json::{Map, Value};
@@ -18,6 +19,35 @@ const CONTAINER_REFUSED: [&str; 4] = ["envFrom", "lifecycle", "volumeDevices", "
 
 /// Containers that the upstream adds by itself, and that do not exist here.
 const NOT_HERE: [&str; 2] = ["wait", "init"];
+
+/// Judges a patch without tags of a template's processes.
+///
+/// # Errors
+/// What of it cannot be done.
+pub fn judge(template: &ProcessTemplate, patch: &Value) -> Result<(), Diagnostic> {
+    let mut process = ProcessSpec {
+        main: template.main.clone(),
+        init: template.init.clone(),
+        sidecars: template.sidecars.clone(),
+        set: template.set.clone(),
+        ..ProcessSpec::default()
+    };
+    lay_on(&mut process, patch)
+}
+
+/// Judges a patch without tags of all processes of a run: whatever containers there will be.
+///
+/// # Errors
+/// What of it cannot be done anywhere.
+pub fn judge_anywhere(patch: &Value) -> Result<(), Diagnostic> {
+    let named = |field: &str| -> Vec<Container> {
+        let list = patch.get(field).and_then(Value::as_array).into_iter().flatten();
+        let names = list.filter_map(|container| container.get("name").and_then(Value::as_str));
+        names.map(|name| Container { name: name.to_owned(), ..Container::default() }).collect()
+    };
+    let (sidecars, init) = (named("containers"), named("initContainers"));
+    lay_on(&mut ProcessSpec { sidecars, init, ..ProcessSpec::default() }, patch)
+}
 
 /// Reads a patch that is written as a text.
 ///
