@@ -171,7 +171,7 @@ impl<'a> View<'a> {
     fn sibling_value(&self, path: &[&str]) -> Lookup {
         let [name, rest @ ..] = path else { return Lookup::Unknown };
         if *name == "name" && rest.is_empty() {
-            return Lookup::Known(Value::String(names::display_name(self.run, self.owner)));
+            return Lookup::Known(Value::String(names::short_name(self.run, self.owner)));
         }
         let Some(key) = self.sibling(name) else { return Lookup::Unknown };
         let Some(step) = self.run.step(key) else { return Lookup::Unknown };

@@ -518,6 +518,20 @@ fn patches_without_tags_are_judged_when_they_are_read() {
 }
 
 #[test]
+fn what_a_template_calls_its_steps_is_judged_where_it_holds_no_tags() {
+    check(&[(
+        "  - name: main\n    annotations: {workflows.argoproj.io/display-name: a b}\n    container: {image: a}\n",
+        "E0109 7:55",
+    )]);
+    for name in ["os-9.1", "'{{workflow.name}}'"] {
+        let text = format!(
+            "{HEAD}  - name: main\n    annotations: {{workflows.argoproj.io/display-name: {name}}}\n    container: {{image: a}}\n"
+        );
+        assert_eq!(refusals(&text), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
 fn a_task_that_would_count_twice_is_refused() {
     let tasks = "  - name: main\n    dag:\n      tasks:\n      - {name: a, template: leaf}\n      - {name: b, template: leaf}\n";
     for (depends, refusal) in [

@@ -14,6 +14,7 @@ use super::limit::WITH_THE_RUN;
 use super::turn::{Turn, Work};
 use crate::Run;
 use crate::fault::evaluation;
+use crate::names;
 use crate::scope::View;
 
 /// Whether a retry of this body is a step of its own, with the tries below it.
@@ -132,6 +133,9 @@ impl Turn<'_> {
         self.spend(size(&inputs) / BYTES);
         let kind = if retries_below(template) { Kind::Retry } else { kind_of(template) };
         let key = self.add(parent, role, kind, at, Some(inputs));
+        if let Some(Err(why)) = names::given_name(self.run, key) {
+            return self.refuse(key, &why);
+        }
         self.set_timeout(key, template);
         self.then(Work::Open(key));
     }
