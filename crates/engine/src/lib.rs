@@ -15,6 +15,7 @@ mod decide;
 pub mod depends;
 mod eager;
 mod evolve;
+mod explain;
 mod failures;
 mod fault;
 mod frame;
@@ -33,6 +34,7 @@ mod weights;
 
 pub use decide::{Decision, Input, Supplied, decide, is_suspended, refused, submit};
 pub use evolve::Broken;
+pub use explain::{Waiting, Why, explain};
 pub use pending::pending;
 pub use render::{Rendered, needs, render};
 pub use run::{Prepared, Run};

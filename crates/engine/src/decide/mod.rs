@@ -37,6 +37,7 @@ pub(crate) use dag::resettle;
 pub(crate) use leaf::job_of;
 pub(crate) use limit::WITH_THE_RUN;
 pub(crate) use making::group_calls;
+pub(crate) use pauses::lacking;
 pub use pauses::{is_suspended, refused};
 
 /// Something that happened to a run.
