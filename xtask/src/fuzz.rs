@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::available_parallelism;
 
 use crate::run::{cargo, expect, say, target};
 use crate::{Task, root};
@@ -37,10 +38,22 @@ pub(crate) fn fuzz(args: &[&str]) -> Task {
             .env("RUSTFLAGS", COVERAGE),
     )?;
     let binaries = built.join(&triple).join("release");
-    for name in TARGETS.iter().filter(|name| named.is_empty() || named.contains(name)) {
-        run(&binaries.join(name), &built, name, seconds)?;
-    }
-    Ok(())
+    let wanted = |name: &&&str| named.is_empty() || named.contains(name);
+    let targets: Vec<&str> = TARGETS.iter().filter(wanted).copied().collect();
+    // Each keeps one core busy.
+    let at_once = available_parallelism().map_or(1, usize::from);
+    targets.chunks(at_once).try_for_each(|targets| together(targets, &binaries, &built, seconds))
+}
+
+/// Runs targets at the same time.
+fn together(targets: &[&str], binaries: &Path, built: &Path, seconds: u64) -> Task {
+    let run = |name: &&str| run(&binaries.join(name), built, name, seconds);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = targets.iter().map(|name| scope.spawn(move || run(name))).collect();
+        // All of them end before the first fault is told.
+        let ended = running.into_iter().map(|one| one.join().map_err(|_| "a panic".to_owned())?);
+        ended.collect::<Vec<Task>>().into_iter().collect()
+    })
 }
 
 /// The machine's own triple. It is named so that build scripts are not instrumented.

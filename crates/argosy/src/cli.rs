@@ -19,10 +19,12 @@ pub(crate) struct Cli {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
     /// The data directory
-    #[arg(long, global = true, env = "ARGOSY_DATA", value_name = "DIR")]
+    /// [default: $ARGOSY_DATA, then the configuration's, then .argosy]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// A server, as http://HOST:PORT
-    #[arg(long, global = true, env = "ARGOSY_SERVER", value_name = "URL")]
+    /// [default: $ARGOSY_SERVER, then the configuration's, then that of the data directory]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
     /// The space whose runs are meant; manifests may not name another one
     /// [default: $ARGOSY_NAMESPACE, then the configuration's, then default]
@@ -278,6 +280,9 @@ pub(crate) struct ResumeArgs {
     /// A value for a suspended step that waits for it; may be repeated
     #[arg(short = 'p', long = "output-parameter", value_name = "NAME=VALUE")]
     pub(crate) output_parameters: Vec<String>,
+    /// A text for those who look at the step
+    #[arg(short, long, default_value = "", value_name = "TEXT")]
+    pub(crate) message: String,
 }
 
 #[derive(Debug, Args)]

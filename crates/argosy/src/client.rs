@@ -29,7 +29,7 @@ pub(crate) struct Client {
 }
 
 /// The answer's body, in pieces.
-type Pieces = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>;
+pub(crate) type Pieces = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>;
 
 impl Client {
     /// The door in this process.
@@ -103,6 +103,20 @@ impl Client {
         })
     }
 
+    /// A request whose answer is one JSON value, as its bytes come.
+    pub(crate) async fn bytes(&self, path: &str) -> Result<Pieces, Failure> {
+        let (status, mut pieces) =
+            self.send(Method::GET, path, "application/json", Bytes::new()).await?;
+        if status.is_success() {
+            return Ok(pieces);
+        }
+        let mut all = BytesMut::new();
+        while let Some(piece) = pieces.next().await {
+            all.extend_from_slice(&piece?);
+        }
+        Err(refusal(status, &all))
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
         self.json(Method::GET, path, "application/json", Bytes::new()).await
     }
@@ -128,15 +142,7 @@ impl Client {
         &self,
         path: &str,
     ) -> Result<impl Stream<Item = Result<Value, Failure>> + use<>, Failure> {
-        let (status, mut pieces) =
-            self.send(Method::GET, path, "application/json", Bytes::new()).await?;
-        if !status.is_success() {
-            let mut all = BytesMut::new();
-            while let Some(piece) = pieces.next().await {
-                all.extend_from_slice(&piece?);
-            }
-            return Err(refusal(status, &all));
-        }
+        let pieces = self.bytes(path).await?;
         Ok(Box::pin(stream::unfold(
             (pieces, BytesMut::new()),
             |(mut pieces, mut buffer)| async move {
@@ -147,7 +153,10 @@ impl Client {
                     }
                     match pieces.next().await {
                         Some(Ok(piece)) => buffer.extend_from_slice(&piece),
-                        Some(Err(failure)) => return Some((Err(failure), (pieces, buffer))),
+                        Some(Err(failure)) => {
+                            let nothing: Pieces = Box::pin(stream::empty());
+                            return Some((Err(failure), (nothing, BytesMut::new())));
+                        }
                         None => return None,
                     }
                 }
@@ -185,23 +194,29 @@ async fn over_tcp(address: &str, request: Request<Body>) -> Result<Response<Body
 }
 
 fn result_of(line: &[u8]) -> Result<Value, Failure> {
-    let value: Value = serde_json::from_slice(line)
+    let mut value: Value = serde_json::from_slice(line)
         .map_err(|error| Failure::other(format!("a line is not JSON: {error}")))?;
-    Ok(value.get("result").cloned().unwrap_or(value))
+    if let Some(error) = value.get("error") {
+        return Err(told(error).unwrap_or_else(|| Failure::other(error.to_string())));
+    }
+    Ok(value.get_mut("result").map(Value::take).unwrap_or(value))
 }
 
 fn refusal(status: http::StatusCode, body: &[u8]) -> Failure {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
-    let diagnostics = value.get("diagnostics").cloned();
-    let known: Option<Vec<Diagnostic>> =
-        diagnostics.and_then(|list| serde_json::from_value(list).ok());
-    match known.filter(|list| !list.is_empty()) {
-        Some(list) => Failure(list),
+    match told(&value) {
+        Some(failure) => failure,
         None if status == http::StatusCode::NOT_FOUND => {
             Failure(vec![Diagnostic::new(Code::NotFound, "the server does not know this path")])
         }
         None => Failure::other(format!("the server answered {status}")),
     }
+}
+
+/// What a server of ours says of an error.
+fn told(error: &Value) -> Option<Failure> {
+    let known: Vec<Diagnostic> = serde_json::from_value(error.get("diagnostics")?.clone()).ok()?;
+    (!known.is_empty()).then_some(Failure(known))
 }
 
 /// A text as one segment of a path or one value of a query.

@@ -1,5 +1,7 @@
 //! `argosy.toml` < `ARGOSY_*` < flags.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -13,11 +15,12 @@ use crate::input;
 /// The file in the folder where the command is given.
 const FILE: &str = "argosy.toml";
 
-/// The variable for [`Blob::url`].
-const BLOB_URL: &str = "ARGOSY_BLOB_URL";
-
-/// The variable for [`Config::namespace`]. A default, other than `--namespace`.
+/// The variables for values of [`Config`].
+const DATA: &str = "ARGOSY_DATA";
+const SERVER: &str = "ARGOSY_SERVER";
+/// A default, other than `--namespace`.
 const NAMESPACE: &str = "ARGOSY_NAMESPACE";
+const BLOB_URL: &str = "ARGOSY_BLOB_URL";
 
 /// What `argosy.toml` may say.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -42,6 +45,26 @@ pub(crate) struct Blob {
     pub(crate) endpoint: Option<String>,
 }
 
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Flag(&'static str),
+    Variable(&'static str),
+    File,
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Flag(name) => write!(f, "flag {name}"),
+            Source::Variable(name) => write!(f, "variable {name}"),
+            Source::File => write!(f, "file {FILE}"),
+            Source::Default => f.write_str("default"),
+        }
+    }
+}
+
 /// The configuration in force.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Config {
@@ -62,40 +85,100 @@ pub(crate) struct Config {
     pub(crate) allow_host_path: Vec<PathBuf>,
     /// Where blobs are kept.
     pub(crate) blob: Blob,
+    /// Where each of these comes from, by its key in the file, as far as it is set.
+    #[serde(skip)]
+    pub(crate) sources: Vec<(&'static str, Source)>,
 }
 
 impl Config {
     /// The configuration of a command.
     pub(crate) fn of(global: &Global) -> Result<Config, Failure> {
         let file = read(Path::new(FILE))?;
-        let data = global.data.clone().or(file.data).unwrap_or_else(|| PathBuf::from(".argosy"));
+        let mut of = Sources::default();
+        let data = [
+            (global.data.clone(), Source::Flag("--data")),
+            (variable(DATA).map(PathBuf::from), Source::Variable(DATA)),
+            (file.data, Source::File),
+        ];
+        let data = of.first("data", data);
+        let data = of.or_default("data", data, PathBuf::from(".argosy"));
         let data = std::path::absolute(&data)
             .map_err(|error| Failure::other(format!("{}: {error}", data.display())))?;
-        let listen = if file.listen.is_empty() {
-            vec![SocketAddr::from(([127, 0, 0, 1], 2746))]
-        } else {
-            file.listen
-        };
-        let of_surroundings = || variable(NAMESPACE).or(file.namespace);
-        let namespace = global.namespace.clone().or_else(of_surroundings);
-        let namespace = namespace.unwrap_or_else(|| "default".to_owned());
+        let server = [
+            (global.server.clone(), Source::Flag("--server")),
+            (text(SERVER)?, Source::Variable(SERVER)),
+            (file.server, Source::File),
+        ];
+        let server = of.first("server", server);
+        let namespace = [
+            (global.namespace.clone(), Source::Flag("--namespace")),
+            (text(NAMESPACE)?, Source::Variable(NAMESPACE)),
+            (file.namespace, Source::File),
+        ];
+        let namespace = of.first("namespace", namespace);
+        let namespace = of.or_default("namespace", namespace, "default".to_owned());
         argosy_api::argo::check_space(&namespace)?;
+        let listen = Some(file.listen).filter(|list| !list.is_empty());
+        let listen = of.first("listen", [(listen, Source::File)]);
+        let local = vec![SocketAddr::from(([127, 0, 0, 1], 2746))];
+        let listen = of.or_default("listen", listen, local);
+        let s3_listen = of.first("s3_listen", [(file.s3_listen, Source::File)]);
+        let allowed = Some(file.allow_host_path).filter(|list| !list.is_empty());
+        let allowed = of.first("allow_host_path", [(allowed, Source::File)]);
+        let allow_host_path = of.or_default("allow_host_path", allowed, Vec::new());
+        let url = [(text(BLOB_URL)?, Source::Variable(BLOB_URL)), (file.blob.url, Source::File)];
+        let url = of.first("blob.url", url);
+        let endpoint = of.first("blob.endpoint", [(file.blob.endpoint, Source::File)]);
         Ok(Config {
             data,
-            server: global.server.clone().or(file.server),
+            server,
             namespace,
             namespace_is_given: global.namespace.is_some(),
             listen,
-            s3_listen: file.s3_listen,
-            allow_host_path: file.allow_host_path,
-            blob: Blob { url: variable(BLOB_URL).or(file.blob.url), endpoint: file.blob.endpoint },
+            s3_listen,
+            allow_host_path,
+            blob: Blob { url, endpoint },
+            sources: of.0,
+        })
+    }
+}
+
+/// Where values were found.
+#[derive(Default)]
+struct Sources(Vec<(&'static str, Source)>);
+
+impl Sources {
+    /// The first value of a key that there is.
+    fn first<T, const N: usize>(
+        &mut self,
+        key: &'static str,
+        choices: [(Option<T>, Source); N],
+    ) -> Option<T> {
+        let mut choices = choices.into_iter();
+        let (value, source) = choices.find_map(|(value, source)| Some((value?, source)))?;
+        self.0.push((key, source));
+        Some(value)
+    }
+
+    fn or_default<T>(&mut self, key: &'static str, value: Option<T>, default: T) -> T {
+        value.unwrap_or_else(|| {
+            self.0.push((key, Source::Default));
+            default
         })
     }
 }
 
 /// A variable that says something.
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The same, of a value that is no path.
+fn text(name: &str) -> Result<Option<String>, Failure> {
+    variable(name).map(OsString::into_string).transpose().map_err(|_| {
+        let what = format!("the variable {name} is not UTF-8");
+        Diagnostic::new(Code::BadText, what).into()
+    })
 }
 
 fn read(path: &Path) -> Result<File, Failure> {

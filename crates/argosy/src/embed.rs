@@ -174,7 +174,7 @@ fn random() -> (String, String) {
 
 /// The door of a data directory that no server lives on: for reading.
 pub(crate) async fn reading(data: &Path, space: &str) -> Result<Client, Failure> {
-    if !Store::exists(data) {
+    if !Store::exists(data)? {
         return Err(Failure::unreachable(
             format!("no server runs on {} and nothing is there to read", data.display()),
             "run something with `argosy run FILE`, or start a server with `argosy up`",
@@ -217,12 +217,27 @@ pub(crate) struct Check {
     pub(crate) remedy: String,
 }
 
-/// What works here.
-pub(crate) async fn abilities(data: &Path) -> Result<Vec<Check>, Failure> {
+/// Whether there is a data directory that this user can read.
+pub(crate) fn is_there(data: &Path) -> Result<bool, Failure> {
+    Ok(Store::exists(data)?)
+}
+
+/// What works here; tried in the data directory, or in a folder for that alone.
+pub(crate) async fn abilities(data: Option<&Path>) -> Result<Vec<Check>, Failure> {
     let exe = this_program()?;
-    let found = argosy_server::abilities(data, &exe)
-        .await
-        .map_err(|error| Failure::other(format!("the spawner cannot be asked: {error}")))?;
+    let found = match data {
+        Some(data) => argosy_server::abilities(data, &exe).await,
+        None => {
+            let folder =
+                std::env::temp_dir().join(format!("argosy-doctor-{}", uuid::Uuid::new_v4()));
+            let found = argosy_server::abilities_apart(&folder, &exe).await;
+            // One that stays takes a few bytes of where everything is temporary.
+            let _ = std::fs::remove_dir_all(&folder);
+            found
+        }
+    };
+    let found =
+        found.map_err(|error| Failure::other(format!("the spawner cannot be asked: {error}")))?;
     let Some(found) = found else { return Ok(Vec::new()) };
     let found = [
         ("private /tmp", found.private_tmp),

@@ -32,8 +32,8 @@ impl Failure {
         Failure(Vec::new())
     }
 
-    pub(crate) fn is_not_found(&self) -> bool {
-        self.0.first().is_some_and(|diagnostic| diagnostic.code == Code::NotFound)
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn exit_code(&self) -> u8 {

@@ -35,6 +35,14 @@ pub(crate) fn data(text: &str) -> Result<(), Failure> {
     done(write(&mut io::stdout(), shown.as_bytes()))
 }
 
+/// Prints what a program wrote: the same bytes, but for a screen.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return data(&String::from_utf8_lossy(bytes));
+    }
+    done(write(&mut io::stdout(), bytes))
+}
+
 /// Prints over the last so many lines of a screen.
 pub(crate) fn over(lines: usize, picture: &str) -> Result<(), Failure> {
     if lines > 0 {

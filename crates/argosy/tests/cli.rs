@@ -254,6 +254,8 @@ spec:
 ";
     let place = place(&[("gives.yaml", manifest)]);
     assert_eq!(place.argosy(&["run", "gives.yaml"]).code, Some(0));
+    let step = place.argosy(&["get", "gives", "gives"]).out;
+    assert!(step.contains("\n  outputs   answer: 42\n  artifacts book: shelf/book\n"), "{step}");
     let shown = place.argosy(&["get", "gives"]).out;
     let shown: Vec<_> =
         shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();

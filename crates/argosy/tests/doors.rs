@@ -239,6 +239,36 @@ fn a_run_without_a_server_says_that_its_disk_is_full() {
 }
 
 #[test]
+fn outputs_are_kept_however_few_files_may_be_open() {
+    let place = Place::new();
+    place.file(
+        "many.yaml",
+        r#"
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: many}
+spec:
+  entrypoint: main
+  templates:
+    - name: main
+      steps: [[{name: one, template: one, withSequence: {count: "150"}}]]
+    - name: one
+      script:
+        image: busybox
+        command: [sh]
+        source: mkdir /tmp/d; echo 1 > /tmp/d/1; echo 2 > /tmp/d/2
+      outputs: {artifacts: [{name: a, path: /tmp/d}]}
+"#,
+    );
+    let run = place.command(&["run", "many.yaml"]);
+    let mut limited = std::process::Command::new("prlimit");
+    // Those of the spawner are limited by the second number, which is enough for it.
+    limited.arg("--nofile=80:1024").arg(run.get_program()).args(run.get_args());
+    let output = limited.current_dir(place.root.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
 fn a_server_is_stopped_in_order_as_soon_as_it_has_greeted() {
     let place = Place::new();
     for _ in 0..5 {

@@ -4,14 +4,15 @@
 mod common;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use argosy_model::Code;
 use common::{Place, Server, signal, spawner_of};
 
 /// Pages whose example needs more than a process can make for itself.
-const NOT_HERE: [(&str, &str); 1] = [("E0412", "a medium that is mounted to be read only")];
+const NOT_HERE: [(&str, &str); 2] =
+    [("E0412", "a medium that is mounted to be read only"), ("E0413", "a second user")];
 
 const HELLO: &str = "
 apiVersion: argoproj.io/v1alpha1
@@ -21,6 +22,22 @@ spec:
   entrypoint: hello
   templates: [{name: hello, container: {image: busybox, command: [sleep, '600']}}]
 ";
+
+const WAITS: &str = "
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: waits}
+spec:
+  entrypoint: waits
+  templates: [{name: waits, suspend: {}}]
+";
+
+/// What goes on beside an example.
+#[derive(Default)]
+struct Beside {
+    server: Option<Server>,
+    run: Option<Child>,
+}
 
 /// The text between a line and the next fence.
 fn block<'t>(page: &'t str, fence: &str) -> Option<&'t str> {
@@ -58,16 +75,20 @@ fn wait_for(place: &Place, line: &str, text: &str) {
 }
 
 /// Makes what the page says is there already.
-fn set_up(place: &Place, code: &str) -> Option<Server> {
+fn set_up(place: &Place, code: &str) -> Beside {
+    let mut beside = Beside::default();
     place.file("hello.yaml", HELLO);
+    place.file("waits.yaml", WAITS);
     let quick = HELLO.replace("sleep, '600'", "'true'");
     place.file("quick.yaml", &quick);
     match code {
         "E0401" | "E0410" | "E0411" => drop(typed(place, "argosy run quick.yaml")),
-        "E0403" => return place.up(None),
+        "E0403" => beside.server = place.up(None),
         "E0406" => {
-            std::os::unix::fs::symlink(place.data(), place.root.path().join("busy")).unwrap();
-            return place.up(None);
+            let mut run = Command::new(env!("CARGO_BIN_EXE_argosy"));
+            run.current_dir(place.root.path()).args(["run", "waits.yaml", "--data", "busy"]);
+            beside.run = Some(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+            wait_for(place, "argosy list --data busy", "waits");
         }
         "E0405" => {
             typed(place, "argosy run --data newer quick.yaml");
@@ -79,16 +100,15 @@ fn set_up(place: &Place, code: &str) -> Option<Server> {
             assert_eq!(typed(place, "python3 newer.py"), "");
         }
         "E0305" => {
-            let server = place.up(None);
+            beside.server = place.up(None);
             typed(place, "argosy submit hello.yaml");
             wait_for(place, "argosy get hello hello", "started");
             signal(spawner_of(&place.data()).unwrap(), "KILL");
             wait_for(place, "argosy get hello hello", "attempt 1");
-            return server;
         }
         _ => {}
     }
-    None
+    beside
 }
 
 /// The lines of a page's console, as they come out.
@@ -110,11 +130,15 @@ fn check(code: &str) -> Result<(), String> {
     if let Some(manifest) = block(&page, "```yaml\n") {
         place.file("example.yaml", &format!("{manifest}\n"));
     }
-    let server = set_up(&place, code);
+    let beside = set_up(&place, code);
     let given = carried_out(&place, console);
-    if let Some(server) = server {
+    if let Some(server) = beside.server {
         typed(&place, "argosy stop hello");
         server.stop();
+    }
+    if let Some(mut run) = beside.run {
+        run.kill().unwrap();
+        run.wait().unwrap();
     }
     let (shown, lines): (Vec<_>, Vec<_>) = (console.lines().collect(), given.lines().collect());
     if fits(&shown, &lines) && console.contains(&format!("[{code}] ")) {

@@ -41,6 +41,11 @@ impl Client {
         event.expect("an event in time").expect("a client that runs")
     }
 
+    /// The next event, however much time must pass.
+    async fn next_at_last(&mut self) -> SpawnerEvent {
+        self.events.recv().await.expect("a client that runs")
+    }
+
     async fn started(&mut self, job: Start) {
         self.handle.start(job);
         let event = self.next().await;
@@ -195,6 +200,28 @@ async fn a_spawner_that_cannot_be_started_is_told_until_it_can() {
     assert_eq!(client.next().await, SpawnerEvent::Lost { ids: vec!["a".into()] });
     // What was ordered meanwhile is not lost.
     assert!(matches!(client.next().await, SpawnerEvent::Started { id, .. } if id == "b"));
+}
+
+#[tokio::test]
+async fn a_spawner_that_is_stopped_is_told_and_goes_on_when_it_is_let() {
+    let house = House::new();
+    let mut client = house.client().await;
+    client.started(job("a", "sleep 600")).await;
+    kill_process(house.spawner().unwrap(), Signal::STOP).unwrap();
+    // From here on time passes as soon as nothing else happens.
+    tokio::time::pause();
+    let told = client.next_at_last().await;
+    let SpawnerEvent::Unreachable { message } = told else { panic!("{told:?}") };
+    assert!(message.contains("kill -CONT"), "{message}");
+    tokio::time::resume();
+    kill_process(house.spawner().unwrap(), Signal::CONT).unwrap();
+    let mut event = client.next().await;
+    while matches!(event, SpawnerEvent::Unreachable { .. }) {
+        event = client.next().await;
+    }
+    let SpawnerEvent::Connected { boot, known } = event else { panic!("{event:?}") };
+    assert_eq!(boot, client.boot, "it is the same");
+    assert!(matches!(&known[..], [SpawnerEvent::Started { id, .. }] if id == "a"), "{known:?}");
 }
 
 #[tokio::test]

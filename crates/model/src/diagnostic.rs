@@ -66,13 +66,14 @@ codes! {
     NotInState = "E0403", "the run is not in a state that allows it";
     Unreachable = "E0404", "the server cannot be reached";
     NewerData = "E0405", "the data directory was written by a newer version";
-    DataBusy = "E0406", "another server owns the data directory";
+    DataBusy = "E0406", "another process owns the data directory";
     ListenRefused = "E0407", "an address beyond loopback needs authentication";
     StoreFailed = "E0408", "the data directory cannot be written";
     BadRequest = "E0409", "the request cannot be understood";
     NotPrinted = "E0410", "what a command has to say cannot be written";
     DataDamaged = "E0411", "the data directory is damaged";
     DataReadOnly = "E0412", "the data directory cannot be read without writing to it";
+    DataUnreadable = "E0413", "something in the data directory cannot be read";
 }
 
 impl fmt::Display for Code {

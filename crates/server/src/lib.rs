@@ -15,6 +15,6 @@ mod taken;
 pub use backend::{Backend, BackendReport};
 pub use clock::{Clock, SystemClock};
 pub use core::Options;
-pub use local::{Local, MachineOptions, abilities};
+pub use local::{Local, MachineOptions, abilities, abilities_apart};
 pub use reader::Reader;
 pub use service::{Service, Stopped};

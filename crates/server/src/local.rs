@@ -69,6 +69,17 @@ impl Local {
     }
 }
 
+/// What isolation works on this machine, tried by a spawner in a folder for that alone, which may
+/// be removed afterwards.
+///
+/// # Errors
+/// When the spawner cannot be started, or does not end.
+pub async fn abilities_apart(folder: &Path, exe: &Path) -> io::Result<Option<local::Abilities>> {
+    let found = abilities(folder, exe).await?;
+    local::end_spawner(folder).await?;
+    Ok(found)
+}
+
 /// What isolation works on this machine, by trial; `None` when the spawner does not answer.
 ///
 /// # Errors

@@ -28,6 +28,8 @@ struct Kept {
     snapshots: BTreeMap<RunId, u64>,
     parts: BTreeMap<(RunId, String), Vec<u8>>,
     archived: BTreeSet<RunId>,
+    /// The largest number of a run that was deleted.
+    last_deleted: u64,
     /// Artifacts that are to be deleted, and whether they are due.
     garbage: BTreeMap<Garbage, bool>,
     commits: u64,
@@ -124,6 +126,7 @@ impl Kept {
         commit.objects.iter().for_each(|change| self.change(change));
         for run in &commit.deleted {
             self.rows.remove(run);
+            self.last_deleted = self.last_deleted.max(run.0);
             self.archived.remove(run);
             let own = self.garbage.iter_mut().filter(|(garbage, _)| garbage.run == *run);
             own.for_each(|(_, due)| *due = true);
@@ -160,7 +163,8 @@ impl Kept {
         for (seq, record) in &self.log {
             assembly.apply(*seq, record)?;
         }
-        let last_run = self.rows.keys().next_back().map_or(0, |id| id.0);
+        let in_rows = self.rows.keys().next_back().map_or(0, |id| id.0);
+        let last_run = in_rows.max(self.last_deleted).max(assembly.last_run());
         Ok(Loaded { runs: assembly.finish(now_ms), last_run, seq: self.seq })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use argosy_api::ports::Service as _;
 use argosy_model::{Cause, RunPhase};
 use argosy_server::{Clock, Options, Service};
 use argosy_store::Storage;
@@ -71,78 +72,91 @@ pub fn simulate(plan: Plan) -> Found {
 }
 
 async fn run(plan: Plan) -> Found {
-    let mut random = Random::new(plan.seed);
-    let (disk, world) = (Disk::default(), World::new(plan.seed));
-    let clock: Arc<dyn Clock> = Arc::new(SimClock::default());
-    let mut submitted = 0;
-    let mut acknowledged: Vec<String> = Vec::new();
+    let mut story = Story {
+        plan,
+        random: Random::new(plan.seed),
+        disk: Disk::default(),
+        world: World::new(plan.seed),
+        clock: Arc::new(SimClock::default()),
+        submitted: 0,
+        acknowledged: Vec::new(),
+    };
+    let power = Arc::clone(&story.disk.power);
     let mut found = Found::default();
     for epoch in 0..=plan.crashes {
         let last = epoch == plan.crashes;
-        let fate = if random.chance(2) { Fate::Dropped } else { Fate::Kept };
-        disk.crash_after((!last).then(|| (1 + random.below(12), fate)));
-        let life = live(
-            &disk,
-            &world,
-            &clock,
-            &plan,
-            &mut random,
-            &mut submitted,
-            &mut acknowledged,
-            last,
-        );
+        let fate = if story.random.chance(2) { Fate::Dropped } else { Fate::Kept };
+        story.disk.crash_after((!last).then(|| (1 + story.random.below(12), fate)));
         tokio::select! {
-            outcome = life => found.faults.extend(outcome.err()),
-            () = disk.power.notified() => found.crashes += 1,
+            outcome = story.live(last) => found.faults.extend(outcome.err()),
+            () = power.notified() => found.crashes += 1,
         }
-        world.detach();
+        story.world.detach();
     }
-    found.faults.extend(unfinished(&disk, &acknowledged).await);
-    found.faults.extend(world.faults());
-    found.started = world.started();
-    found.commits = disk.commits();
+    found.faults.extend(unfinished(&story.disk, &story.acknowledged).await);
+    found.faults.extend(story.world.faults());
+    found.started = story.world.started();
+    found.commits = story.disk.commits();
     found
 }
 
-/// One life of the server, until it has nothing to do or the power goes.
-#[expect(clippy::too_many_arguments, reason = "the parts of one simulation")]
-async fn live(
-    disk: &Disk,
-    world: &World,
-    clock: &Arc<dyn Clock>,
-    plan: &Plan,
-    random: &mut Random,
-    submitted: &mut u64,
-    acknowledged: &mut Vec<String>,
-    last: bool,
-) -> Result<(), String> {
-    let reports = world.attach();
-    let options = Options { effects_first: plan.effects_first, ..Options::default() };
-    let store: Arc<dyn Storage> = Arc::new(disk.clone());
-    let service =
-        Service::start(options, store, Arc::new(world.clone()), reports, Arc::clone(clock))
+/// What outlives every life of the server.
+struct Story {
+    plan: Plan,
+    random: Random,
+    disk: Disk,
+    world: World,
+    clock: Arc<dyn Clock>,
+    submitted: u64,
+    /// The runs that must be there in the end.
+    acknowledged: Vec<String>,
+}
+
+impl Story {
+    /// One life of the server, until it has nothing to do or the power goes.
+    async fn live(&mut self, last: bool) -> Result<(), String> {
+        let reports = self.world.attach();
+        let options = Options { effects_first: self.plan.effects_first, ..Options::default() };
+        let store: Arc<dyn Storage> = Arc::new(self.disk.clone());
+        let backend = Arc::new(self.world.clone());
+        let service = Service::start(options, store, backend, reports, Arc::clone(&self.clock))
             .await
             .map_err(|error| format!("the server does not start again: {error}"))?;
-    let share =
-        if last { plan.runs - *submitted } else { random.below(plan.runs - *submitted + 1) };
-    for _ in 0..share {
-        *submitted += 1;
-        let spec = workload::draw(random, *submitted);
-        let name = spec.name.clone();
-        use argosy_api::ports::Service as _;
-        match service.submit(spec, Cause::default()).await {
-            Ok(_) => acknowledged.push(name),
-            Err(refused) => return Err(format!("{name} was refused: {refused}")),
+        if self.random.chance(2) {
+            self.delete_newest(&service).await;
+        }
+        let left = self.plan.runs - self.submitted;
+        let share = if last { left } else { self.random.below(left + 1) };
+        for _ in 0..share {
+            self.submitted += 1;
+            let spec = workload::draw(&mut self.random, self.submitted);
+            let name = spec.name.clone();
+            match service.submit(spec, Cause::default()).await {
+                Ok(_) => self.acknowledged.push(name),
+                Err(refused) => return Err(format!("{name} was refused: {refused}")),
+            }
+        }
+        // Simulated time: long enough for everything that can happen.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        if !last {
+            // The power goes while nothing happens.
+            self.disk.power.notify_one();
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+
+    /// Deletes the newest run, if it is over. Whether that was in time before the power goes or
+    /// not, nothing is promised of it any more.
+    async fn delete_newest(&mut self, service: &Service) {
+        let Some(name) = self.acknowledged.last().cloned() else { return };
+        let Ok(Some(row)) = self.disk.find("default", &name).await else { return };
+        if row.phase.is_terminal() {
+            self.acknowledged.pop();
+            // It may be too late for it.
+            let _ = service.delete(row.id).await;
         }
     }
-    // Simulated time: long enough for everything that can happen.
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    if !last {
-        // The power goes while nothing happens.
-        disk.power.notify_one();
-        std::future::pending::<()>().await;
-    }
-    Ok(())
 }
 
 async fn unfinished(disk: &Disk, acknowledged: &[String]) -> Vec<String> {

@@ -269,7 +269,7 @@ impl Jobs {
             if let Some(id) = id {
                 self.end(&id, &reaped);
                 self.settle(id, &mut tell);
-            } else if let Some(id) = self.outputs.ended(pid, reaped.status) {
+            } else if let Some(id) = self.outputs.ended(pid, reaped.status)? {
                 self.settle(id, &mut tell);
             }
         }

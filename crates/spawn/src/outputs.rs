@@ -60,7 +60,16 @@ struct Output {
 struct Log {
     path: PathBuf,
     file: Option<File>,
-    failed: Option<Errno>,
+    failed: Option<Failure>,
+}
+
+/// Why the rest of an output is dropped.
+#[derive(Debug, Clone, Copy)]
+enum Failure {
+    /// The log cannot be written.
+    Log(Errno),
+    /// Somebody has killed the process that moved it.
+    Mover,
 }
 
 /// The job's ends of its pipes; none is `/dev/null`.
@@ -199,14 +208,22 @@ impl Outputs {
         self.movers.contains_key(&pid)
     }
 
-    /// Notes the end of a child that moved an output; the job whose output it was.
-    pub fn ended(&mut self, pid: i32, status: i32) -> Option<String> {
-        let output = self.known.get_mut(&self.movers.remove(&pid)?)?;
-        let failure = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { libc::EINTR };
-        if failure != 0 {
-            output.log.failed = Some(Errno::from_raw_os_error(failure));
+    /// Notes the end of a child that moved an output; the job whose output it was. What it has left
+    /// is taken here, so that the job is not held up.
+    pub fn ended(&mut self, pid: i32, status: i32) -> io::Result<Option<String>> {
+        let Some(number) = self.movers.remove(&pid) else { return Ok(None) };
+        let Some(output) = self.known.get_mut(&number) else { return Ok(None) };
+        match libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)) {
+            Some(0) => {}
+            Some(errno) => {
+                output.log.failed = Some(Failure::Log(Errno::from_raw_os_error(errno)));
+            }
+            None => output.log.failed = Some(Failure::Mover),
         }
-        Some(output.job.clone())
+        if let Some(pipe) = &output.pipe {
+            epoll::add(&self.ready, pipe, EventData::new_u64(number), EventFlags::IN)?;
+        }
+        Ok(Some(output.job.clone()))
     }
 }
 
@@ -267,7 +284,11 @@ fn move_all(output: &mut Output, end: &PipeReader, parent: &Parent) -> ! {
         }
         output.take(&mut buffer);
     }
-    exit(output.log.failed.map_or(0, Errno::raw_os_error))
+    match output.log.failed {
+        Some(Failure::Log(error)) => exit(error.raw_os_error()),
+        // The parent knows better.
+        Some(Failure::Mover) | None => exit(0),
+    }
 }
 
 impl Log {
@@ -276,7 +297,7 @@ impl Log {
         if self.failed.is_none()
             && let Err(error) = self.append(bytes)
         {
-            self.failed = Some(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+            self.failed = Some(Failure::Log(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
     }
 
@@ -293,7 +314,12 @@ impl Log {
     }
 
     fn failure(&self) -> Option<String> {
-        let error = io::Error::from(self.failed?);
-        Some(format!("cannot write log file {}: {error}", self.path.display()))
+        let path = self.path.display();
+        Some(match self.failed? {
+            Failure::Log(error) => {
+                format!("cannot write log file {path}: {}", io::Error::from(error))
+            }
+            Failure::Mover => format!("the process that wrote log file {path} was killed"),
+        })
     }
 }

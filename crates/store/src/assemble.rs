@@ -26,6 +26,8 @@ pub struct Assembly {
     live: BTreeMap<RunId, StoredRun>,
     /// Runs that only the log has.
     in_log: BTreeSet<RunId>,
+    /// The largest number that the log has.
+    last_run: u64,
 }
 
 impl Assembly {
@@ -57,6 +59,7 @@ impl Assembly {
     }
 
     fn apply_turn(&mut self, seq: u64, turn: &Turn) -> Result<()> {
+        self.last_run = self.last_run.max(turn.run.0);
         let damaged = |error: argosy_engine::Broken| Error::Damaged(error.to_string());
         match self.live.get_mut(&turn.run) {
             Some(stored) if seq > stored.snapshot_seq => {
@@ -74,6 +77,12 @@ impl Assembly {
             }
         }
         Ok(())
+    }
+
+    /// The largest number of a run that the log has, deleted ones included; 0 for none.
+    #[must_use]
+    pub fn last_run(&self) -> u64 {
+        self.last_run
     }
 
     /// The runs, ready to go on, in the order of their ids.

@@ -31,7 +31,7 @@ pub enum Error {
         known: u32,
     },
     /// Another process writes to it.
-    #[error("another server owns the data directory {0}")]
+    #[error("another `argosy run` or `argosy up` owns the data directory {0}")]
     Busy(String),
     /// It cannot be written, and is not in a state in which that is not needed.
     #[error("the data directory {0} cannot be written, and its last server has not closed it")]
@@ -39,6 +39,17 @@ pub enum Error {
     /// It is not there any more.
     #[error("the database of {0} was removed, moved or replaced")]
     Gone(String),
+    /// It is there, and not for this user.
+    #[error("{what} cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        what: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The file of its database has lost what was in it.
+    #[error("damaged: the database {0} is empty, and other files of the data directory are there")]
+    Empty(String),
     /// What was written cannot be read again.
     #[error("damaged: {0}")]
     Damaged(String),
@@ -69,9 +80,16 @@ impl From<Error> for Diagnostic {
     fn from(error: Error) -> Self {
         let (code, help) = match &error {
             Error::Newer { .. } => (Code::NewerData, "use a newer version of argosy"),
-            Error::Busy(_) => {
-                (Code::DataBusy, "stop it, talk to it with --server, or use another --data")
-            }
+            Error::Busy(_) => (
+                Code::DataBusy,
+                "wait until it ends, or use another --data; to run several at once, \
+                 start `argosy up`: `argosy run` then hands its files to that",
+            ),
+            Error::Unreadable { .. } => (
+                Code::DataUnreadable,
+                "a data directory is for the user who made it: be that user, or use another --data",
+            ),
+            Error::Empty(_) => (Code::DataDamaged, RESCUE),
             Error::ReadOnly(_) => (
                 Code::DataReadOnly,
                 "make it writable, or copy it to where it is; a server that is stopped closes it",

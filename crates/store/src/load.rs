@@ -12,7 +12,7 @@ use crate::assemble::{Assembly, StoredRun};
 use crate::commit::Whole;
 use crate::encode::decode;
 use crate::error::Result;
-use crate::open::Store;
+use crate::open::{Store, number};
 
 /// All that is live.
 #[derive(Debug, Default)]
@@ -42,7 +42,9 @@ impl Store {
         let row = sqlx::query("SELECT COALESCE(MAX(id), 0) AS id FROM runs")
             .fetch_one(&self.readers)
             .await?;
-        let last_run = row.try_get::<i64, _>("id")?.cast_unsigned();
+        let in_rows = row.try_get::<i64, _>("id")?.cast_unsigned();
+        let deleted = number(&self.readers, "last_run").await?;
+        let last_run = in_rows.max(deleted).max(assembly.last_run());
         Ok(Loaded { runs: assembly.finish(now_ms), last_run, seq })
     }
 

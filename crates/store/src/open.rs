@@ -1,6 +1,7 @@
 //! Opening a data directory.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,13 +10,17 @@ use argosy_model::FORMAT_VERSION;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Connection, Row, SqliteConnection};
+use sqlx::{Connection, Row, SqliteConnection, SqliteExecutor};
 use tokio::sync::Mutex;
 
 use crate::error::{Error, Result, is_read_only};
 
 /// Locked by the process that writes.
 const LOCK: &str = "server.lock";
+
+/// The file of the database, and the one beside it while it is made.
+const DATABASE: &str = "argosy.db";
+const JOURNAL: &str = "argosy.db-journal";
 
 /// Connections for readers.
 const READERS: u32 = 4;
@@ -48,7 +53,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Busy`] when another process writes to it, [`Error::Newer`] when a later version
-    /// wrote it, and whatever the disk says.
+    /// wrote it, [`Error::Empty`] when its database was emptied, and whatever the disk says.
     pub async fn open(dir: &Path) -> Result<Store> {
         let io = |what: &str| {
             let what = format!("{what} {}", dir.display());
@@ -57,6 +62,7 @@ impl Store {
         fs::create_dir_all(dir).map_err(io("creating"))?;
         let lock = lock(dir)?;
         let file = database(dir);
+        check_contents(dir)?;
         let options = options(&file).create_if_missing(true);
         let mut connection = SqliteConnection::connect_with(&options).await?;
         check_format(&mut connection).await?;
@@ -80,8 +86,9 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Newer`], [`Error::ReadOnly`] for a folder that cannot be written and was not closed,
-    /// and an error when there is none.
+    /// [`Error::Empty`] when its database was emptied, and an error when there is none.
     pub async fn read(dir: &Path) -> Result<Store> {
+        check_contents(dir)?;
         let how = match look(&options(&database(dir)).read_only(true)).await {
             Err(Error::Database(refused)) if is_read_only(&refused) => {
                 let how = closed(dir)?;
@@ -122,9 +129,16 @@ impl Store {
     }
 
     /// Whether there is a data directory to read.
-    #[must_use]
-    pub fn exists(dir: &Path) -> bool {
-        database(dir).exists()
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] when that cannot be told, or it is not for this user.
+    pub fn exists(dir: &Path) -> Result<bool> {
+        let file = database(dir);
+        match File::open(&file) {
+            Ok(_) => Ok(!is_empty(&file) || check_contents(dir).is_err()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(Error::Unreadable { what: file.display().to_string(), source }),
+        }
     }
 
     /// Whether a process owns a data directory for writing.
@@ -146,7 +160,7 @@ fn identity(file: &Path) -> std::io::Result<(u64, u64)> {
 }
 
 fn database(dir: &Path) -> PathBuf {
-    dir.join("argosy.db")
+    dir.join(DATABASE)
 }
 
 fn options(file: &Path) -> SqliteConnectOptions {
@@ -176,6 +190,27 @@ fn closed(dir: &Path) -> Result<SqliteConnectOptions> {
     }
     let how = SqliteConnectOptions::new().filename(database(dir));
     Ok(how.read_only(true).immutable(true).pragma("cache_size", "-8192"))
+}
+
+/// Refuses a data directory whose database has become empty. An empty file alone is what a process
+/// leaves that is killed while it makes a data directory.
+fn check_contents(dir: &Path) -> Result<()> {
+    let file = database(dir);
+    if !is_empty(&file) {
+        return Ok(());
+    }
+    let unreadable = |source| Error::Unreadable { what: dir.display().to_string(), source };
+    for entry in fs::read_dir(dir).map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        if name != LOCK && name != DATABASE && name != JOURNAL {
+            return Err(Error::Empty(file.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+fn is_empty(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|file| file.len() == 0)
 }
 
 fn lock(dir: &Path) -> Result<File> {
@@ -225,9 +260,13 @@ async fn write_format(connection: &mut SqliteConnection) -> Result<()> {
 
 /// The number that the next commit must be above, although the log has been cut.
 async fn floor(connection: &mut SqliteConnection) -> Result<u64> {
-    let row =
-        sqlx::query("SELECT value FROM meta WHERE name = 'cut'").fetch_optional(connection).await?;
-    let Some(row) = row else { return Ok(0) };
+    number(connection, "cut").await
+}
+
+/// A number that is noted under a name; 0 where none is.
+pub async fn number(on: impl SqliteExecutor<'_>, name: &str) -> Result<u64> {
+    let row = sqlx::query("SELECT value FROM meta WHERE name = $1").bind(name);
+    let Some(row) = row.fetch_optional(on).await? else { return Ok(0) };
     let value: String = row.try_get("value")?;
-    value.parse().map_err(|_| Error::Damaged(format!("cut {value:?}")))
+    value.parse().map_err(|_| Error::Damaged(format!("{name} {value:?}")))
 }

@@ -149,6 +149,12 @@ fn delete_run(script: &mut Script, run: RunId) {
         script.push("DELETE FROM ").push(rows).push(" = ").push_bind(run.0.cast_signed());
         script.push("; ");
     }
+    // No number is ever given again: the log, and what others keep of the run, go later.
+    script.push("INSERT INTO meta (name, value) VALUES ('last_run', ").push_bind(run.0.to_string());
+    script.push(
+        ") ON CONFLICT (name) DO UPDATE SET value = excluded.value
+         WHERE CAST(excluded.value AS BIGINT) > CAST(meta.value AS BIGINT); ",
+    );
 }
 
 fn put_object(script: &mut Script, change: &ObjectChange, at_ms: i64) {

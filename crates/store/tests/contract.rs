@@ -226,6 +226,25 @@ async fn numbers_of_commits_rise_although_the_log_is_cut() {
 }
 
 #[tokio::test]
+async fn the_number_of_a_deleted_run_is_not_given_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    for number in 1..=3 {
+        store.commit(&Made::new(number, spec(&format!("r{number}"))).commit()).await.unwrap();
+    }
+    // The newest first, so that the second is not what is remembered.
+    for number in [3, 2] {
+        let deleted = vec![RunId(number)];
+        store.commit(&Commit { deleted, ..Commit::default() }).await.unwrap();
+    }
+    drop(store);
+    let store = open(dir.path()).await;
+    assert_eq!(store.load(0).await.unwrap().last_run, 3);
+    store.commit(&Commit { cut: Some(5), ..Commit::default() }).await.unwrap();
+    assert_eq!(store.load(0).await.unwrap().last_run, 3, "the log has nothing of it");
+}
+
+#[tokio::test]
 async fn a_refused_commit_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
@@ -331,7 +350,7 @@ async fn objects_and_memos_are_put_found_and_deleted() {
 #[tokio::test]
 async fn one_process_writes_and_others_read() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(!Store::exists(dir.path()) && !Store::is_owned(dir.path()));
+    assert!(!Store::exists(dir.path()).unwrap() && !Store::is_owned(dir.path()));
     let store = open(dir.path()).await;
     assert!(Store::is_owned(dir.path()));
     assert!(matches!(Store::open(dir.path()).await, Err(Error::Busy(_))));

@@ -59,7 +59,7 @@ def refused(status, code):
 
         def __exit__(self, kind, error, _):
             assert isinstance(error, ClientError), f"not refused: {error!r}"
-            told = error.response
+            self.told = told = error.response
             assert told["ResponseMetadata"]["HTTPStatusCode"] == status, error
             assert told["Error"]["Code"] == code, error
             return True
@@ -106,6 +106,13 @@ def test_an_object_with_metadata_comes_and_goes(s3):
         assert told["Metadata"] == {"owner": "ann"}
     part = s3.get_object(Bucket="default", Key="a/é b+c%.txt", Range="bytes=1-3")
     assert (part["Body"].read(), part["ContentRange"]) == (b"ell", "bytes 1-3/5")
+    with refused(416, "InvalidRange") as beyond:
+        s3.get_object(Bucket="default", Key="a/é b+c%.txt", Range="bytes=5-")
+    assert beyond.told["ResponseMetadata"]["HTTPHeaders"]["content-range"] == "bytes */5"
+    # The header is signed all the same.
+    for none in ("bytes=3-1", "bytes=0-1,3-4", "lines=1-2"):
+        whole = s3.get_object(Bucket="default", Key="a/é b+c%.txt", Range=none)
+        assert (whole["Body"].read(), whole.get("ContentRange")) == (b"hello", None)
     s3.copy_object(Bucket="default", Key="copy", CopySource={"Bucket": "default", "Key": "a/é b+c%.txt"})
     assert s3.get_object(Bucket="default", Key="copy")["Metadata"] == {"owner": "ann"}
     s3.delete_object(Bucket="default", Key="copy")

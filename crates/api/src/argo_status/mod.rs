@@ -17,6 +17,7 @@ use argosy_template::go;
 use serde_json::{Map, Value, json};
 
 pub use nodes::nodes;
+pub(crate) use outputs::outputs;
 pub use pieces::Pieces;
 
 /// A time as Kubernetes objects spell it; null for 0.

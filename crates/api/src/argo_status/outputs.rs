@@ -62,7 +62,7 @@ pub(super) fn inputs(template: Option<&Template>, inputs: Option<&Inputs>) -> Op
 }
 
 /// What a step left behind.
-pub(super) fn outputs(run: &Run, outputs: Option<&Outputs>) -> Option<Value> {
+pub(crate) fn outputs(run: &Run, outputs: Option<&Outputs>) -> Option<Value> {
     let outputs = outputs?;
     let parameters = outputs
         .parameters

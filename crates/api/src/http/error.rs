@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Why a request is refused: at least one diagnostic.
 #[derive(Debug)]
@@ -37,9 +37,11 @@ fn status(code: Code) -> (StatusCode, u8) {
         Code::AlreadyExists => (StatusCode::CONFLICT, 6),
         Code::NotInState => (StatusCode::BAD_REQUEST, 9),
         Code::Unsupported => (StatusCode::NOT_IMPLEMENTED, 12),
-        Code::Unreachable | Code::StoreFailed | Code::DataBusy | Code::DataDamaged => {
-            (StatusCode::SERVICE_UNAVAILABLE, 14)
-        }
+        Code::Unreachable
+        | Code::StoreFailed
+        | Code::DataBusy
+        | Code::DataDamaged
+        | Code::DataUnreadable => (StatusCode::SERVICE_UNAVAILABLE, 14),
         _ => (StatusCode::BAD_REQUEST, 3),
     }
 }
@@ -58,10 +60,14 @@ impl Refusal {
 
     /// The answer, with another status than the one that its code has.
     pub(super) fn with_status(self, http: StatusCode) -> Response {
+        (http, Json(self.body())).into_response()
+    }
+
+    /// What an answer says of it.
+    pub(super) fn body(&self) -> Value {
         let (_, grpc) = status(self.code());
         let message: Vec<String> = self.0.iter().map(Diagnostic::line).collect();
-        let body = json!({"code": grpc, "message": message.join("\n"), "diagnostics": self.0});
-        (http, Json(body)).into_response()
+        json!({"code": grpc, "message": message.join("\n"), "diagnostics": self.0})
     }
 }
 

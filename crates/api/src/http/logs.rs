@@ -1,25 +1,32 @@
 //! What the steps of a run printed.
 //!
-//! One entry a line, as Argo's stream has them: `{"content": ..., "podName": ...}`.
+//! One entry a line, as Argo's stream has them: `{"content": ..., "podName": ...}`. Of a line that
+//! is no text, `bytes` has what was written (in base 64); `unfinished` says that the next entry
+//! belongs to the same line.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use argosy_engine::{Run, names};
 use argosy_exec::logs::{self, Log};
-use argosy_model::{AttemptId, RunId};
+use argosy_model::{AttemptId, Code, Diagnostic, RunId};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use futures::{Stream, stream};
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::error::{Answer, bad_request};
+use super::error::{Answer, Refusal, bad_request};
 use super::extract::Path;
 use super::query::{self, Query};
-use super::{Door, watch, workflows};
+use super::select::{self, Named};
+use super::watch::{self, Batch};
+use super::{Door, workflows};
 use crate::ports::RunView;
 
 /// Bytes that are read from one file at once.
@@ -34,7 +41,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Which lines are wanted.
 #[derive(Clone, Default)]
 struct Wanted {
+    /// Of this pod or step; nothing, where there is none.
     pod: Option<String>,
+    /// Of this step, which is there.
+    step: Option<Named>,
     container: Option<String>,
     grep: Option<Regex>,
     tail: Option<usize>,
@@ -48,6 +58,7 @@ impl Wanted {
         let tail = text("logOptions.tailLines").map(|count| count.parse()).transpose();
         Ok(Wanted {
             pod: pod.or_else(|| text("podName")),
+            step: None,
             container: text("logOptions.container"),
             grep: grep.map_err(|error| bad_request(format!("grep: {error}")))?,
             tail: tail.map_err(|_| bad_request("logOptions.tailLines is not a number"))?,
@@ -56,7 +67,8 @@ impl Wanted {
     }
 }
 
-/// `GET /api/v1/workflows/{space}/{name}/log`
+/// `GET /api/v1/workflows/{space}/{name}/log`; of one step with `argosy.step`, which is refused
+/// where there is none of that name.
 pub(super) async fn of_workflow(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
@@ -64,7 +76,8 @@ pub(super) async fn of_workflow(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let wanted = Wanted::of(&query, None)?;
-    answer(&door, &space, &name, wanted, &headers).await
+    let step = query::value(&query, "argosy.step");
+    answer(&door, &space, &name, (wanted, step), &headers).await
 }
 
 /// `GET /api/v1/workflows/{space}/{name}/{pod}/log`
@@ -75,21 +88,49 @@ pub(super) async fn of_named_pod(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let wanted = Wanted::of(&query, Some(pod))?;
-    answer(&door, &space, &name, wanted, &headers).await
+    answer(&door, &space, &name, (wanted, None), &headers).await
 }
 
 async fn answer(
     door: &Door,
     space: &str,
     name: &str,
-    wanted: Wanted,
+    (mut wanted, step): (Wanted, Option<&str>),
     headers: &HeaderMap,
 ) -> Answer<Response> {
     let view = workflows::view(door, space, name).await?;
+    wanted.step = step.map(|step| view.show(|run| select::named(run, step))).transpose()?;
     let run = view.read(|run| run.id);
     let data_dir = door.data_dir.clone();
     let reader = Reader { view, run, data_dir, wanted, sources: HashMap::new(), pass: None };
     Ok(watch::respond(headers, reader.batches()))
+}
+
+/// A line of a log, or a piece of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    bytes: Vec<u8>,
+    /// Whether the line goes on.
+    unfinished: bool,
+}
+
+impl Line {
+    /// What it says; the replacement character stands for bytes that are no text.
+    fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes)
+    }
+
+    fn entry(&self, pod: &str, container: &str) -> Value {
+        let text = self.text();
+        let mut entry = json!({"content": text, "podName": pod, "container": container});
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            entry["bytes"] = Value::from(BASE64_STANDARD.encode(&self.bytes));
+        }
+        if self.unfinished {
+            entry["unfinished"] = Value::from(true);
+        }
+        entry
+    }
 }
 
 /// How far one file has been read.
@@ -100,7 +141,9 @@ struct Source {
     /// Whether only new lines are to come: the last ones of those before have been given.
     caught_up: bool,
     /// Of what was there at the first look, the last lines so far, where only those are wanted.
-    tail: VecDeque<String>,
+    tail: VecDeque<Line>,
+    /// Whether it could not be read, which has been said.
+    is_broken: bool,
 }
 
 /// One look at all files, in order.
@@ -121,12 +164,15 @@ struct Reader {
 
 impl Reader {
     /// All entries, of one chunk of a file at a time: however long logs are, little is held.
-    fn batches(self) -> impl Stream<Item = Vec<Value>> + Send {
+    fn batches(self) -> impl Stream<Item = Batch> + Send {
         stream::unfold(Some(self), |reader| async move {
             let mut reader = reader?;
             loop {
                 let Some(mut pass) = reader.pass.take() else {
-                    reader.pass = Some(reader.begin());
+                    match reader.begin() {
+                        Ok(pass) => reader.pass = Some(pass),
+                        Err(refusal) => return Some((vec![Err(refusal)], None)),
+                    }
                     continue;
                 };
                 let Some((pod, file)) = pass.files.front() else {
@@ -149,37 +195,50 @@ impl Reader {
         })
     }
 
-    fn begin(&self) -> Pass {
+    fn begin(&self) -> Answer<Pass> {
         // Whether the run had ended is asked before its files are read for the last time.
         let last = !self.wanted.follow || self.view.read(|run| run.phase.is_terminal());
-        let files = logs::list(&self.data_dir, self.run).unwrap_or_default();
+        let files = logs::list(&self.data_dir, self.run).map_err(|error| {
+            unreadable(&logs::folder(&self.data_dir, self.run), "the logs of the run", &error)
+        })?;
         let mut named: Vec<(i64, String, Log)> = files
             .into_iter()
             .filter(|file| {
                 self.wanted.container.as_ref().is_none_or(|name| *name == file.container)
             })
             .filter_map(|file| {
-                let (at, pod) =
-                    self.view.read(|run| pod_of(run, file.attempt, self.wanted.pod.as_deref()))?;
+                let (at, pod) = self.view.read(|run| pod_of(run, file.attempt, &self.wanted))?;
                 Some((at, pod, file))
             })
             .collect();
         named.sort_by_key(|(at, _, file)| (*at, file.attempt, file.stream));
-        Pass { files: named.into_iter().map(|(_, pod, file)| (pod, file)).collect(), last }
+        Ok(Pass { files: named.into_iter().map(|(_, pod, file)| (pod, file)).collect(), last })
     }
 
     /// The entries of the next chunk, and whether the file has no more for now. An unfinished line
     /// is one, too, when nothing follows.
-    fn read_chunk(&mut self, file: &Log, pod: &str, last: bool) -> (Vec<Value>, bool) {
+    fn read_chunk(&mut self, file: &Log, pod: &str, last: bool) -> (Batch, bool) {
         let source =
             self.sources.entry((file.attempt, file.container.clone(), file.stream)).or_default();
-        let bytes = logs::read(&self.data_dir, file, source.offset, CHUNK).unwrap_or_default();
+        if source.is_broken {
+            return (Vec::new(), true);
+        }
+        let bytes = match logs::read(&self.data_dir, file, source.offset, CHUNK) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                source.is_broken = true;
+                let path = file.path(&self.data_dir);
+                return (vec![Err(unreadable(&path, &format!("a log of {pod}"), &error))], true);
+            }
+        };
         let ended = bytes.is_empty();
         source.offset += bytes.len() as u64;
         source.rest.extend_from_slice(&bytes);
         let mut lines = Vec::new();
         take_lines(&mut source.rest, last && ended, &mut lines);
-        lines.retain(|line| self.wanted.grep.as_ref().is_none_or(|grep| grep.is_match(line)));
+        lines.retain(|line| {
+            self.wanted.grep.as_ref().is_none_or(|grep| grep.is_match(&line.text()))
+        });
         if let Some(tail) = self.wanted.tail.filter(|_| !source.caught_up) {
             source.tail.extend(lines.drain(..));
             source.tail.drain(..source.tail.len().saturating_sub(tail));
@@ -188,61 +247,122 @@ impl Reader {
                 lines.extend(std::mem::take(&mut source.tail));
             }
         }
-        let entry = |line| json!({"content": line, "podName": pod, "container": file.container});
-        (lines.into_iter().map(entry).collect(), ended)
+        let entry = |line: &Line| Ok(line.entry(pod, &file.container));
+        (lines.iter().map(entry).collect(), ended)
     }
 }
 
-/// Moves whole lines (and the unfinished last one, at the end) out of `rest`. Bytes that are no
-/// UTF-8 are shown as the replacement character.
-fn take_lines(rest: &mut Vec<u8>, at_end: bool, lines: &mut Vec<String>) {
+fn unreadable(path: &std::path::Path, what: &str, error: &io::Error) -> Refusal {
+    let what = format!("{what} cannot be read: {}: {error}", path.display());
+    let help =
+        "the user of the server must be able to read the folder `logs` of its data directory";
+    Diagnostic::new(Code::DataUnreadable, what).help(help).into()
+}
+
+/// Moves whole lines (and the unfinished last one, at the end) out of `rest`.
+fn take_lines(rest: &mut Vec<u8>, at_end: bool, lines: &mut Vec<Line>) {
     let mut from = 0;
     while let Some(length) = rest[from..].iter().position(|byte| *byte == b'\n') {
-        lines.push(String::from_utf8_lossy(&rest[from..from + length]).into_owned());
+        let bytes = rest[from..from + length].to_vec();
+        lines.push(Line { bytes, unfinished: false });
         from += length + 1;
     }
     rest.drain(..from);
-    if !rest.is_empty() && (at_end || rest.len() > MAX_LINE) {
-        lines.push(String::from_utf8_lossy(rest).into_owned());
-        rest.clear();
+    if !rest.is_empty() && at_end {
+        lines.push(Line { bytes: std::mem::take(rest), unfinished: false });
+    } else if rest.len() > MAX_LINE {
+        let next = rest.split_off(whole_characters(rest));
+        lines.push(Line { bytes: std::mem::replace(rest, next), unfinished: true });
     }
 }
 
-/// When an attempt was queued, and its pod's name; `None` where another pod is wanted.
-fn pod_of(run: &Run, attempt: AttemptId, wanted: Option<&str>) -> Option<(i64, String)> {
+/// The length of a text without the beginning of a character at its end.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let from = bytes.len().saturating_sub(4);
+    let starts = (from..bytes.len()).rev().find(|at| bytes[*at] & 0xc0 != 0x80);
+    let is_whole = |at: usize| {
+        let cut = std::str::from_utf8(&bytes[at..]).err();
+        cut.is_none_or(|error| error.error_len().is_some())
+    };
+    starts.filter(|at| !is_whole(*at)).unwrap_or(bytes.len())
+}
+
+/// When an attempt was queued, and its pod's name; `None` where another one is wanted.
+fn pod_of(run: &Run, attempt: AttemptId, wanted: &Wanted) -> Option<(i64, String)> {
+    if wanted.step.is_some_and(|named| named.step != attempt.step) {
+        return None;
+    }
     let step = run.step(attempt.step)?;
     let known = step.attempts.get(attempt.number as usize)?;
     let template = run.template_of(attempt.step);
     let before = step.attempts.iter().take(attempt.number as usize);
     let tries = before.filter(|attempt| !attempt.was_infrastructure()).count();
+    let number = u32::try_from(tries).ok()?;
+    if wanted.step.and_then(|named| named.number).is_some_and(|wanted| wanted != number) {
+        return None;
+    }
     let full = match template.filter(|template| template.retry.is_some()) {
-        Some(_) => names::try_name(run, attempt.step, u32::try_from(tries).ok()?),
+        Some(_) => names::try_name(run, attempt.step, number),
         None => names::full_name(run, attempt.step),
     };
     let pod =
         names::pod_name(&run.spec.name, &full, template.map_or("", |template| &template.name));
-    let shown = names::display_name(run, attempt.step);
-    let matches = wanted.is_none_or(|wanted| {
-        wanted == pod
-            || wanted == full
-            || wanted == shown
-            || wanted == names::full_name(run, attempt.step)
-    });
-    matches.then_some((known.queued_ms, pod))
+    let is_wanted = |wanted: &String| {
+        *wanted == pod
+            || *wanted == full
+            || *wanted == names::display_name(run, attempt.step)
+            || *wanted == names::full_name(run, attempt.step)
+    };
+    wanted.pod.as_ref().is_none_or(is_wanted).then_some((known.queued_ms, pod))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn line(bytes: &[u8], unfinished: bool) -> Line {
+        Line { bytes: bytes.to_vec(), unfinished }
+    }
+
     #[test]
     fn lines_survive_bytes_that_are_no_text() {
         let mut rest = b"one\n\xff\xfe two\r\n\x00three".to_vec();
         let mut lines = Vec::new();
         take_lines(&mut rest, false, &mut lines);
-        assert_eq!(lines, ["one", "\u{fffd}\u{fffd} two\r"]);
+        assert_eq!(lines, [line(b"one", false), line(b"\xff\xfe two\r", false)]);
+        assert_eq!(
+            lines[0].entry("p", "c"),
+            json!({"content": "one", "podName": "p", "container": "c"})
+        );
+        // Base 64 of ff fe 20 74 77 6f 0d, by hand: 111111 111111 111000 100000 | 011101 000111
+        // 011101 101111 | 000011 01(0000).
+        let shown = json!({"content": "\u{fffd}\u{fffd} two\r", "podName": "p", "container": "c",
+            "bytes": "//4gdHdvDQ=="});
+        assert_eq!(lines[1].entry("p", "c"), shown);
         take_lines(&mut rest, true, &mut lines);
-        assert_eq!(lines.last().map(String::as_str), Some("\u{0}three"));
+        assert_eq!(lines.last(), Some(&line(b"\x00three", false)));
         assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_comes_in_pieces_of_whole_characters() {
+        for (end, left) in [
+            (&b"x"[..], &b""[..]),
+            ("ä".as_bytes(), b""),
+            (b"\xc3", b"\xc3"),
+            (b"\xf0\x9f\x98", b"\xf0\x9f\x98"),
+            // No beginning of any character.
+            (b"\xff", b""),
+            (b"\x80\x80\x80\x80", b""),
+        ] {
+            let all = [vec![b'a'; MAX_LINE], end.to_vec()].concat();
+            let (mut rest, mut lines) = (all.clone(), Vec::new());
+            take_lines(&mut rest, false, &mut lines);
+            assert_eq!(rest, left, "{end:?}");
+            assert_eq!(lines, [line(&all[..all.len() - left.len()], true)], "{end:?}");
+        }
+        let (mut rest, mut lines) = (vec![b'a'; MAX_LINE], Vec::new());
+        take_lines(&mut rest, false, &mut lines);
+        assert_eq!((rest.len(), lines.len()), (MAX_LINE, 0), "one that is not may be ended yet");
     }
 }

@@ -11,6 +11,7 @@ use super::error::Answer;
 use super::extract::{Path, Text};
 use super::query::{self, Query};
 use super::{Asked, Door, library, select, workflows};
+use crate::argo_status::outputs;
 
 /// `POST /argosy/v1/spaces/{space}/objects`: stores every template, configuration map and secret
 /// of a text with one or more documents.
@@ -68,35 +69,36 @@ pub(super) async fn explain(
 /// How many steps are explained.
 const EXPLAINED: usize = 1_000;
 
-/// `GET /argosy/v1/spaces/{space}/runs/{name}/steps?selector=`: steps with the timeline of every
-/// attempt.
+/// `GET /argosy/v1/spaces/{space}/runs/{name}/steps?step=`: the step of that name with the timeline
+/// of every attempt, or all steps.
 pub(super) async fn steps(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
     query: Query,
 ) -> Answer<Json<Value>> {
     let view = workflows::view(&door, &space, &name).await?;
-    let selector = query::value(&query, "selector").unwrap_or_default();
-    let steps = view.show(|run| {
-        let keys = if selector.is_empty() {
-            (0u32..).map(StepKey).take(run.steps.len()).collect()
-        } else {
-            select::steps(run, selector)?
+    let (name, steps) = view.show(|run| {
+        let keys: Vec<_> = match query::value(&query, "step") {
+            Some(wanted) => vec![select::named(run, wanted)?.step],
+            None => (0u32..).map(StepKey).take(run.steps.len()).collect(),
         };
-        let steps = keys.into_iter().filter_map(|key| {
-            let step = run.step(key)?;
-            let full = names::full_name(run, key);
-            let attempts: Vec<_> = step.attempts.iter().enumerate().map(attempt_json).collect();
-            Some(json!({
-                "name": full, "id": names::node_id(&run.spec.name, &full),
-                "displayName": names::display_name(run, key),
-                "phase": step.phase, "message": step.message,
-                "createdMs": step.created_ms, "startedMs": step.started_ms,
-                "endedMs": step.ended_ms, "attempts": attempts}))
-        });
-        Ok::<_, super::Refusal>(steps.collect::<Vec<_>>())
+        let steps = keys.into_iter().filter_map(|key| step_json(run, key)).collect::<Vec<_>>();
+        Ok::<_, super::Refusal>((run.spec.name.clone(), steps))
     })?;
     Ok(Json(json!({"run": name, "steps": steps})))
+}
+
+fn step_json(run: &argosy_engine::Run, key: StepKey) -> Option<Value> {
+    let step = run.step(key)?;
+    let full = names::full_name(run, key);
+    let attempts: Vec<_> = step.attempts.iter().enumerate().map(attempt_json).collect();
+    Some(json!({
+        "name": full, "id": names::node_id(&run.spec.name, &full),
+        "displayName": names::display_name(run, key),
+        "phase": step.phase, "message": step.message,
+        "createdMs": step.created_ms, "startedMs": step.started_ms,
+        "endedMs": step.ended_ms, "attempts": attempts,
+        "outputs": outputs(run, step.outputs.as_deref())}))
 }
 
 fn attempt_json((number, attempt): (usize, &Attempt)) -> Value {

@@ -17,10 +17,10 @@ use super::error::{Answer, bad_request, not_found};
 use super::extract::Path;
 use super::fields::Fields;
 use super::query::{self, Query};
-use crate::argo_status::{outline, workflow};
+use crate::argo_status::{Pieces, outline};
 use crate::ports::RunView;
 
-/// Showing a run for longer than this is worth a pause.
+/// Telling a run for longer than this is worth a pause.
 const BRIEF: Duration = Duration::from_millis(5);
 
 /// `GET /api/v1/workflow-events/{space}?listOptions.fieldSelector=metadata.name=X`
@@ -39,48 +39,125 @@ pub(super) async fn events(
     let row = row.filter(|row| fields.matches(&row.space, &row.name));
     let row = row.ok_or_else(|| not_found("run", name))?;
     let view = door.service.run(row.id).await?;
-    let show: fn(&RunView) -> Value = match query::value(&query, "argosy.nodes") {
-        Some("false") => |view| view.read(outline),
-        _ => |view| view.show(workflow),
-    };
-    Ok(respond(&headers, changes(view, show)))
+    let is_whole = query::value(&query, "argosy.nodes") != Some("false");
+    let framing = Framing::of(&headers);
+    let changes = Changes::of(view, is_whole, framing);
+    let told = stream::unfold(changes, |mut changes| async move {
+        let text = changes.next().await?;
+        Some((Ok::<_, Infallible>(Bytes::from(text)), changes))
+    });
+    Ok(framing.answer(Body::from_stream(told)))
 }
 
-/// The run now, and after every change until its end. A large run takes its time to be shown, and
-/// three times that time passes before it is shown again.
-fn changes(view: RunView, show: fn(&RunView) -> Value) -> impl Stream<Item = Vec<Value>> {
-    let begin = (view, "ADDED", false, Duration::ZERO);
-    stream::unfold(begin, move |(mut view, kind, over, took)| async move {
-        if !over && took > BRIEF {
-            tokio::time::sleep(took * 3).await;
+/// The run now, and after every change until its end. A large run takes its time to be told, in
+/// pieces of which one is held at a time; three times that time passes before it is told again.
+struct Changes {
+    view: RunView,
+    framing: Framing,
+    /// Whether the nodes are told, too.
+    is_whole: bool,
+    /// How the next one is called.
+    kind: &'static str,
+    /// Whether no change follows the one that is being told.
+    over: bool,
+    /// What is left of it.
+    left: Option<(RunView, Pieces)>,
+    took: Duration,
+}
+
+impl Changes {
+    fn of(view: RunView, is_whole: bool, framing: Framing) -> Changes {
+        let took = Duration::ZERO;
+        Changes { view, framing, is_whole, kind: "ADDED", over: false, left: None, took }
+    }
+
+    /// The next piece of text.
+    async fn next(&mut self) -> Option<String> {
+        if self.left.is_some() {
+            return self.go_on();
         }
-        if over || (kind == "MODIFIED" && !view.changed().await) {
+        if !self.over && self.took > BRIEF {
+            tokio::time::sleep(self.took * 3).await;
+        }
+        if self.over || (self.kind == "MODIFIED" && !self.view.changed().await) {
             return None;
         }
         let began = Instant::now();
-        // First, or a change between the two would be the last and not be shown.
-        let over = view.read(|run| run.phase.is_terminal());
-        let object = show(&view);
-        let change = json!({"type": kind, "object": object});
-        Some((vec![change], (view, "MODIFIED", over, began.elapsed())))
-    })
+        // First, or a change between the two would be the last and not be told.
+        self.over = self.view.read(|run| run.phase.is_terminal());
+        let kind = std::mem::replace(&mut self.kind, "MODIFIED");
+        let mut text =
+            format!("{}{{\"result\":{{\"type\":\"{kind}\",\"object\":", self.framing.before);
+        if self.is_whole {
+            let still = self.view.still();
+            let pieces = still.read(Pieces::of);
+            self.left = Some((still, pieces));
+        } else {
+            text.push_str(&self.view.read(outline).to_string());
+            text.push_str(&self.framing.end());
+        }
+        self.took = began.elapsed();
+        Some(text)
+    }
+
+    fn go_on(&mut self) -> Option<String> {
+        let began = Instant::now();
+        let (still, pieces) = self.left.as_mut()?;
+        let piece = still.read(|run| pieces.next(run));
+        self.took += began.elapsed();
+        if piece.is_none() {
+            self.left = None;
+        }
+        Some(piece.unwrap_or_else(|| self.framing.end()))
+    }
 }
 
-/// A stream of results, given in batches: server-sent events where the client asks for them, else a
-/// line each.
+/// A part of a stream of results. One that cannot be given does not end the stream.
+pub(super) type Batch = Vec<Answer<Value>>;
+
+/// A stream of results, given in batches.
 pub(super) fn respond(
     headers: &HeaderMap,
-    batches: impl Stream<Item = Vec<Value>> + Send + 'static,
+    batches: impl Stream<Item = Batch> + Send + 'static,
 ) -> Response {
     use futures::StreamExt;
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    let sse = accept.is_some_and(|accept| accept.contains("text/event-stream"));
-    let (before, after) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
-    let body = Body::from_stream(batches.map(move |batch| {
-        let lines = batch.into_iter().map(|value| json!({"result": value}).to_string());
+    let framing = Framing::of(headers);
+    let Framing { before, after, .. } = framing;
+    framing.answer(Body::from_stream(batches.map(move |batch| {
+        let lines = batch.into_iter().map(|result| match result {
+            Ok(value) => json!({"result": value}).to_string(),
+            // As the gateway of gRPC says it.
+            Err(refusal) => json!({"error": refusal.body()}).to_string(),
+        });
         let text: String = lines.map(|line| format!("{before}{line}{after}")).collect();
         Ok::<_, Infallible>(Bytes::from(text))
-    }));
-    let kind = if sse { "text/event-stream" } else { "application/json" };
-    ([(header::CONTENT_TYPE, kind)], body).into_response()
+    })))
+}
+
+/// What stands around each result: server-sent events where the client asks for them, else it has a
+/// line.
+#[derive(Clone, Copy)]
+struct Framing {
+    before: &'static str,
+    after: &'static str,
+    kind: &'static str,
+}
+
+impl Framing {
+    fn of(headers: &HeaderMap) -> Framing {
+        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        match accept.is_some_and(|accept| accept.contains("text/event-stream")) {
+            true => Framing { before: "data: ", after: "\n\n", kind: "text/event-stream" },
+            false => Framing { before: "", after: "\n", kind: "application/json" },
+        }
+    }
+
+    /// The end of a change and of its result.
+    fn end(&self) -> String {
+        format!("}}}}{}", self.after)
+    }
+
+    fn answer(self, body: Body) -> Response {
+        ([(header::CONTENT_TYPE, self.kind)], body).into_response()
+    }
 }

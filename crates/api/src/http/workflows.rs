@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::iter;
 
-use argosy_engine::{Input, Run, Supplied, is_suspended};
-use argosy_model::{Code, Diagnostic, Phase, RunSpec, Shutdown, StepKey};
+use argosy_engine::{Input, Supplied};
+use argosy_model::{Code, Diagnostic, Phase, RunSpec, Shutdown};
 use argosy_store::{ListFilter, RunRow};
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -271,12 +271,17 @@ fn is_runnable(kind: Kind) -> bool {
     matches!(kind, Kind::Workflow | Kind::WorkflowTemplate | Kind::ClusterWorkflowTemplate)
 }
 
-/// `GET /api/v1/workflows/{space}/{name}`
+/// `GET /api/v1/workflows/{space}/{name}`; without its nodes with `argosy.nodes=false`.
 pub(super) async fn get(
     State(door): State<Door>,
     Path((space, name)): Path<(String, String)>,
+    query: Query,
 ) -> Answer<Response> {
-    let view = view(&door, &space, &name).await?.still();
+    let view = view(&door, &space, &name).await?;
+    if query::value(&query, "argosy.nodes") == Some("false") {
+        return Ok(Json(view.read(outline)).into_response());
+    }
+    let view = view.still();
     let mut pieces = view.read(Pieces::of);
     let mut pieces = iter::from_fn(move || view.read(|run| pieces.next(run)));
     let (first, second) = (pieces.next().unwrap_or_default(), pieces.next());
@@ -365,12 +370,6 @@ fn unsupported(what: &str) -> super::Refusal {
 /// `set`: values for one suspended step, and how it is to end with them. `outputParameters` is a
 /// JSON object as text (argo-workflows `server/workflow/workflow_server.go` `SetWorkflow`).
 fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
-    let steps = view.show(|run| suspended(run, selector))?;
-    let step = match steps.as_slice() {
-        [step] => step,
-        [] => return Err(bad_request(format!("no suspended step matches {selector:?}"))),
-        _ => return Err(bad_request("nodeFieldSelector must name one suspended step")),
-    };
     let phase = match body["phase"].as_str().unwrap_or_default() {
         "" => None,
         "Succeeded" => Some(Phase::Succeeded),
@@ -381,17 +380,9 @@ fn supplied(view: &RunView, selector: &str, body: &Value) -> Answer<Input> {
     let parameters = json_body(body["outputParameters"].as_str().unwrap_or("{}"))?;
     let parameters =
         parameters.as_object().ok_or_else(|| bad_request("outputParameters is not an object"))?;
+    let given: Vec<_> = parameters.keys().map(String::as_str).collect();
+    let step = view.show(|run| select::suspended(run, selector, &given))?;
     let parameters = parameters.iter().map(|(name, value)| (name.as_str().into(), value.clone()));
     let message = body["message"].as_str().unwrap_or_default().to_owned();
-    Ok(Input::Supply(Supplied { step: *step, parameters: parameters.collect(), phase, message }))
-}
-
-/// The suspended steps among those that a selector names, or among all.
-fn suspended(run: &Run, selector: &str) -> Answer<Vec<StepKey>> {
-    let mut steps = select::steps(run, selector)?;
-    if steps.is_empty() {
-        steps = (0u32..).map(StepKey).take(run.steps.len()).collect();
-    }
-    steps.retain(|key| is_suspended(run, *key));
-    Ok(steps)
+    Ok(Input::Supply(Supplied { step, parameters: parameters.collect(), phase, message }))
 }

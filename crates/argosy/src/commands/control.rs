@@ -54,14 +54,15 @@ pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<ExitC
     let client = context.client().await?;
     let selector = &args.node_field_selector;
     for run in &args.runs {
-        if args.output_parameters.is_empty() {
+        if args.output_parameters.is_empty() && args.message.is_empty() {
             order(context, &client, run, "resume", &json!({"nodeFieldSelector": selector})).await?;
             continue;
         }
         // Values and the end of the pause go together, so that half of them is never set.
         let values = Value::Object(pairs(&args.output_parameters)?).to_string();
         let body = json!({
-            "nodeFieldSelector": selector, "outputParameters": values, "phase": "Succeeded"});
+            "nodeFieldSelector": selector, "outputParameters": values, "phase": "Succeeded",
+            "message": args.message});
         let answer = client.put(&format!("{}/set", path(&client, run)), &body).await?;
         shown(context, &answer, run, "resume")?;
     }

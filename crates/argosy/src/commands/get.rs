@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use argosy_model::{Code, Diagnostic};
+use futures::StreamExt;
 use serde_json::Value;
 
 use super::Context;
@@ -83,52 +83,54 @@ pub(super) async fn rows(
 
 pub(super) async fn get(context: &Context, args: &GetArgs) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
-    let workflow = client.get(&path(&client, &args.run)).await?;
-    let Some(step) = &args.step else {
-        if !context.print(&workflow)? {
-            let wide = context.output == Output::Wide;
-            out::text(&show::run(&workflow, now_ms(), wide))?;
-        }
-        return Ok(ExitCode::SUCCESS);
-    };
-    let run = workflow["metadata"]["name"].as_str().unwrap_or_default();
-    let steps = timeline(&client, run, step).await?;
-    for (at, step) in steps.iter().enumerate() {
+    if let Some(step) = &args.step {
+        return get_step(context, &client, &args.run, step).await;
+    }
+    let path = path(&client, &args.run);
+    if context.output == Output::Json {
+        return get_json(&client, &path).await;
+    }
+    let nodes = context.output != Output::Name;
+    let workflow = client.get(&format!("{path}?argosy.nodes={nodes}")).await?;
+    if !context.print(&workflow)? {
+        let wide = context.output == Output::Wide;
+        out::text(&show::run(&workflow, now_ms(), wide))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a run as it comes: the object of a large one is larger than one likes to hold.
+async fn get_json(client: &Client, path: &str) -> Result<ExitCode, Failure> {
+    let mut pieces = client.bytes(path).await?;
+    let mut pretty = show::Pretty::default();
+    while let Some(piece) = pieces.next().await {
+        out::data(&pretty.lines(&piece?))?;
+    }
+    out::data(&pretty.end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn get_step(
+    context: &Context,
+    client: &Client,
+    run: &str,
+    step: &str,
+) -> Result<ExitCode, Failure> {
+    let (space, run, step) = (quote(&client.space), quote(run), quote(step));
+    let path = format!("/argosy/v1/spaces/{space}/runs/{run}/steps?step={step}");
+    let answer = client.get(&path).await?;
+    for step in answer["steps"].as_array().into_iter().flatten() {
         if !context.print(step)? {
-            let gap = if at > 0 { "\n" } else { "" };
-            out::text(&format!("{gap}{}", show::timeline(step)))?;
+            out::text(&show::timeline(step))?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The steps of that display name, full name or id; at least one.
-pub(super) async fn timeline(
-    client: &Client,
-    run: &str,
-    step: &str,
-) -> Result<Vec<Value>, Failure> {
-    let base = format!("/argosy/v1/spaces/{}/runs/{}/steps", quote(&client.space), quote(run));
-    for field in ["displayName", "name", "id"] {
-        let selector = quote(&format!("{field}={step}"));
-        match client.get(&format!("{base}?selector={selector}")).await {
-            Ok(answer) => return Ok(answer["steps"].as_array().cloned().unwrap_or_default()),
-            Err(failure) if failure.is_not_found() => {}
-            Err(failure) => return Err(failure),
-        }
-    }
-    let what = format!("the run {run} has no step {step:?}");
-    let help = "`argosy get RUN` shows names; a step has one once it is reached";
-    Err(Diagnostic::new(Code::NotFound, what).help(help).into())
-}
-
 pub(super) async fn explain(context: &Context, run: &str) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
-    let workflow = client.get(&path(&client, run)).await?;
-    let name = workflow["metadata"]["name"].as_str().unwrap_or_default();
-    let answer = client
-        .get(&format!("/argosy/v1/spaces/{}/runs/{}/explain", quote(&client.space), quote(name)))
-        .await?;
+    let (space, run) = (quote(&client.space), quote(run));
+    let answer = client.get(&format!("/argosy/v1/spaces/{space}/runs/{run}/explain")).await?;
     if !context.print(&answer)? {
         out::text(&show::explanation(&answer))?;
     }

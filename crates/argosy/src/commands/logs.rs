@@ -2,10 +2,13 @@
 
 use std::process::ExitCode;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use futures::StreamExt;
+use serde_json::Value;
 
 use super::Context;
-use super::get::{path, timeline};
+use super::get::path;
 use crate::cli::{LogsArgs, Output};
 use crate::client::{Client, quote};
 use crate::failure::Failure;
@@ -13,14 +16,9 @@ use crate::out;
 
 pub(super) async fn logs(context: &Context, args: &LogsArgs) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
-    if let Some(step) = &args.step {
-        let workflow = client.get(&path(&client, &args.run)).await?;
-        let run = workflow["metadata"]["name"].as_str().unwrap_or_default();
-        timeline(&client, run, step).await?;
-    }
     let mut query = format!("logOptions.follow={}", args.follow);
     for (name, value) in [
-        ("podName", &args.step),
+        ("argosy.step", &args.step),
         ("grep", &args.grep),
         ("logOptions.container", &args.container),
         ("logOptions.tailLines", &args.tail.map(|count| count.to_string())),
@@ -34,7 +32,8 @@ pub(super) async fn logs(context: &Context, args: &LogsArgs) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a run's lines, with the pod in front of each where that is wanted.
+/// Prints a run's lines, with the pod in front of each where that is wanted. What could not be read
+/// is told at the end.
 pub(super) async fn print(
     client: &Client,
     run: &str,
@@ -43,15 +42,30 @@ pub(super) async fn print(
     json: bool,
 ) -> Result<(), Failure> {
     let mut entries = client.lines(&format!("{}/log?{query}", path(client, run))).await?;
+    let mut missing = Vec::new();
     while let Some(entry) = entries.next().await {
-        let entry = entry?;
-        let text = |name: &str| entry[name].as_str().unwrap_or_default();
-        // Not as a text for people, which would lose the colours that a program printed.
-        out::data(&match (json, prefix) {
-            (true, _) => format!("{entry}\n"),
-            (false, true) => format!("{}: {}\n", text("podName"), text("content")),
-            (false, false) => format!("{}\n", text("content")),
-        })?;
+        match entry {
+            Ok(entry) if json => out::data(&format!("{entry}\n"))?,
+            Ok(entry) => out::bytes(&line(&entry, prefix))?,
+            Err(Failure(refused)) => missing.extend(refused),
+        }
     }
-    Ok(())
+    if missing.is_empty() { Ok(()) } else { Err(Failure(missing)) }
+}
+
+/// A line as its program wrote it, behind the name of its pod where that is wanted.
+fn line(entry: &Value, prefix: bool) -> Vec<u8> {
+    let text = |name: &str| entry[name].as_str().unwrap_or_default();
+    let mut line = Vec::new();
+    if prefix {
+        line.extend_from_slice(format!("{}: ", text("podName")).as_bytes());
+    }
+    match BASE64_STANDARD.decode(text("bytes")) {
+        Ok(bytes) if !bytes.is_empty() => line.extend(bytes),
+        _ => line.extend_from_slice(text("content").as_bytes()),
+    }
+    if prefix || entry["unfinished"] != true {
+        line.push(b'\n');
+    }
+    line
 }

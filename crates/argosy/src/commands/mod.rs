@@ -97,10 +97,22 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Prints what a file would say to the same end, with where each value comes from.
 fn config(context: &Context) -> Result<ExitCode, Failure> {
-    let value = serde_json::to_value(&context.config).map_err(unprintable)?;
-    if !context.print(&value)? {
-        out::data(&toml::to_string(&context.config).map_err(unprintable)?)?;
+    let mut value = serde_json::to_value(&context.config).map_err(unprintable)?;
+    let sources = &context.config.sources;
+    let named: serde_json::Map<_, _> = sources
+        .iter()
+        .map(|(key, source)| ((*key).to_owned(), source.to_string().into()))
+        .collect();
+    value["sources"] = Value::Object(named);
+    if context.print(&value)? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (key, source) in sources {
+        let found = value.pointer(&format!("/{}", key.replace('.', "/")));
+        let shown = toml::Value::try_from(found).map_err(unprintable)?;
+        out::data(&format!("{key} = {shown}  # {source}\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

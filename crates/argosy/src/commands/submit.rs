@@ -32,7 +32,9 @@ pub(super) async fn submit(context: &Context, args: SubmitArgs) -> Result<ExitCo
     let mut ends = Vec::new();
     for run in &runs {
         let how = if args.watch { Show::live() } else { Show::Nothing };
-        ends.push(see_through(&client, run, how, args.log).await?);
+        let end = see_through(&client, run, how, args.log).await?;
+        how.close(&end)?;
+        ends.push(end);
     }
     Ok(exit_code(&ends))
 }
@@ -46,10 +48,15 @@ pub(super) async fn see_through(
 ) -> Result<Value, Failure> {
     let text = |field: &str| run["metadata"][field].as_str().unwrap_or_default();
     let (name, client) = (text("name"), &client.within(text("namespace")));
-    if with_logs {
-        logs::print(client, name, "logOptions.follow=true", true, false).await?;
+    let logs = match with_logs {
+        true => logs::print(client, name, "logOptions.follow=true", true, false).await,
+        false => Ok(()),
+    };
+    match logs {
+        Err(closed) if closed.is_closed() => Err(closed),
+        // Logs that cannot be read do not keep the run from its end.
+        logs => follow(client, name, how).await.and_then(|end| logs.map(|()| end)),
     }
-    follow(client, name, how).await
 }
 
 /// Submits the workflows of files, storing what else is in them first.

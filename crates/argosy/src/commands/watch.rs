@@ -32,13 +32,23 @@ impl Show {
     pub(super) fn live() -> Show {
         if out::is_screen() { Show::Tree } else { Show::Lines }
     }
+
+    /// Lines end with the tree; one that was drawn stands there already.
+    pub(super) fn close(self, end: &Value) -> Result<(), Failure> {
+        match self {
+            Show::Lines => out::text(&show::run(end, now_ms(), false)),
+            Show::Tree | Show::Nothing => Ok(()),
+        }
+    }
 }
 
 pub(super) async fn watch(context: &Context, run: &str) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
     let workflow = client.get(&path(&client, run)).await?;
     let name = workflow["metadata"]["name"].as_str().unwrap_or_default();
-    let end = follow(&client, name, Show::live()).await?;
+    let how = Show::live();
+    let end = follow(&client, name, how).await?;
+    how.close(&end)?;
     Ok(exit_code(&[end]))
 }
 

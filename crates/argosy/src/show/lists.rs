@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use argosy_engine::names;
+use argosy_model::attempt::{Exit, Kill};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{age, duration, paint, time};
@@ -81,7 +83,7 @@ pub(crate) fn explanation(answer: &Value) -> String {
     format!("{run} is {}\n\n{}", paint(phase, phase), table(&["STEP", "WHY"], rows.collect()))
 }
 
-/// The times of every attempt of a step.
+/// What a step has come to, and the times of every attempt.
 pub(crate) fn timeline(step: &Value) -> String {
     let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
     let mut out = String::new();
@@ -89,6 +91,18 @@ pub(crate) fn timeline(step: &Value) -> String {
     let _ = writeln!(out, "{} {}", text("name"), paint(&text("phase"), &text("phase")));
     if !text("message").is_empty() {
         let _ = writeln!(out, "  {}", text("message"));
+    }
+    let outputs = &step["outputs"];
+    let value = |parameter: &Value| names::plain(&parameter["value"]);
+    for (title, list, shown) in [
+        ("outputs", &outputs["parameters"], &value as &dyn Fn(&Value) -> String),
+        ("artifacts", &outputs["artifacts"], &super::tree::stored_at),
+    ] {
+        for (at, one) in list.as_array().into_iter().flatten().enumerate() {
+            let title = if at == 0 { title } else { "" };
+            let name = one["name"].as_str().unwrap_or_default();
+            let _ = writeln!(out, "  {title:<9} {name}: {}", shown(one));
+        }
     }
     let attempts = step["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
     for attempt in attempts {
@@ -116,18 +130,70 @@ pub(crate) fn timeline(step: &Value) -> String {
     out
 }
 
+/// How an attempt has ended, or where it is.
 fn exit(attempt: &Value) -> String {
     let message = attempt["message"].as_str().unwrap_or_default();
-    let exit = match &attempt["exit"] {
-        Value::Null => attempt["phase"].as_str().unwrap_or_default().to_lowercase(),
-        Value::Object(map) => match (map.get("Code"), map.get("Signal")) {
-            (Some(code), _) => format!("exit code {code}"),
-            (_, Some(signal)) => format!("ended by signal {signal}, which was not sent from here"),
-            _ => String::new(),
-        },
-        other => other.as_str().unwrap_or_default().to_lowercase(),
-    };
-    let kill = attempt["kill"].as_str().map(|why| format!(" ({})", why.to_lowercase()));
     let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-    format!("{exit}{}{message}", kill.unwrap_or_default())
+    // A server of another version may know other words; they are shown as they are.
+    let how = match Option::<Exit>::deserialize(&attempt["exit"]) {
+        Ok(Some(exit)) => of_exit(&exit),
+        Ok(None) => attempt["phase"].as_str().unwrap_or_default().to_lowercase(),
+        Err(_) => attempt["exit"].to_string(),
+    };
+    let why = match Option::<Kill>::deserialize(&attempt["kill"]) {
+        Ok(Some(kill)) => format!(" ({})", of_kill(kill)),
+        _ => String::new(),
+    };
+    format!("{how}{why}{message}")
+}
+
+fn of_exit(exit: &Exit) -> String {
+    let words = match exit {
+        Exit::Code(code) => return format!("exit code {code}"),
+        Exit::Signal(signal) => {
+            return format!("ended by signal {signal}, which was not sent from here");
+        }
+        Exit::Killed => "ended from here",
+        Exit::OutOfMemory => "ended by the kernel for want of memory",
+        // The message says with what.
+        Exit::Lost => "lost",
+        Exit::NotStarted => "never started",
+        Exit::Refused => "could not be started",
+        Exit::OutputsLost => "ended well, but its outputs could not be kept",
+    };
+    words.to_owned()
+}
+
+fn of_kill(kill: Kill) -> &'static str {
+    match kill {
+        Kill::Deadline => "the time of its step was over",
+        Kill::RunDeadline => "the time of its run was over",
+        Kill::Shutdown => "its run was stopped or terminated",
+        Kill::NotNeeded => "what needed it has ended",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_end_of_an_attempt_is_said_in_words() {
+        for (attempt, words) in [
+            (json!({"phase": "Queued", "exit": null}), "queued"),
+            (json!({"exit": Exit::Code(3), "message": ""}), "exit code 3"),
+            (
+                json!({"exit": Exit::OutputsLost, "message": "no file /tmp/x"}),
+                "ended well, but its outputs could not be kept: no file /tmp/x",
+            ),
+            (
+                json!({"exit": Exit::Killed, "kill": Kill::RunDeadline}),
+                "ended from here (the time of its run was over)",
+            ),
+            (json!({"exit": "Evaporated"}), "\"Evaporated\""),
+        ] {
+            assert_eq!(exit(&attempt), words);
+        }
+    }
 }

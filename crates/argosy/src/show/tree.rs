@@ -71,7 +71,7 @@ fn facts(workflow: &Value, now_ms: i64) -> String {
 }
 
 /// The key of an artifact, and whether it is still there.
-fn stored_at(artifact: &Value) -> String {
+pub(super) fn stored_at(artifact: &Value) -> String {
     let key = artifact["s3"]["key"].as_str().unwrap_or_default();
     let deleted = if artifact["deleted"] == true { " (deleted)" } else { "" };
     format!("{key}{deleted}")

@@ -9,6 +9,7 @@ mod keys;
 mod list;
 mod multipart;
 mod objects;
+mod ranges;
 mod receive;
 mod service;
 mod sign;
@@ -23,6 +24,7 @@ use access::Access;
 use argosy_model::limits;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
+use ranges::Ranges;
 use s3s::Body;
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
@@ -57,18 +59,10 @@ impl Endpoint {
         let access = Access { keys: keys.clone(), attempts };
         uploads.keep_only(|owner| access.is_live(owner))?;
         let service = Service { store: store.clone(), uploads, access: access.clone() };
-        let mut builder = S3ServiceBuilder::new(service);
-        builder.set_auth(access.clone());
-        builder.set_access(access);
-        builder.set_validation(SpaceNames);
-        let mut config = S3Config::default();
-        // A thousand keys to delete fit with room. Forms are refused, so they may be no larger.
-        let largest = usize::try_from(limits::DOCUMENT_BYTES.max).unwrap_or(usize::MAX);
-        config.xml_max_body_size = largest;
-        config.form_max_fields_size = largest;
-        config.post_object_max_file_size = limits::DOCUMENT_BYTES.max;
-        builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-        Ok(Self { service: builder.build() })
+        let inner = builder(service.clone(), access.clone()).build();
+        let mut outer = builder(service, access);
+        outer.set_route(Ranges { inner });
+        Ok(Self { service: outer.build() })
     }
 
     /// Answers a request.
@@ -87,6 +81,21 @@ impl Endpoint {
             }
         }
     }
+}
+
+fn builder(service: Service, access: Access) -> S3ServiceBuilder {
+    let mut builder = S3ServiceBuilder::new(service);
+    builder.set_auth(access.clone());
+    builder.set_access(access);
+    builder.set_validation(SpaceNames);
+    let mut config = S3Config::default();
+    // A thousand keys to delete fit with room. Forms are refused, so they may be no larger.
+    let largest = usize::try_from(limits::DOCUMENT_BYTES.max).unwrap_or(usize::MAX);
+    config.xml_max_body_size = largest;
+    config.form_max_fields_size = largest;
+    config.post_object_max_file_size = limits::DOCUMENT_BYTES.max;
+    builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
+    builder
 }
 
 /// Buckets are called as spaces are.

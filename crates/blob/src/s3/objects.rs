@@ -5,8 +5,10 @@ use super::service::Service;
 use super::wire::{self, Described, Wanted, internal};
 use crate::folder::{When, blocking, chunks};
 use crate::{Address, Object, Part, Store};
+use http::header::{CONTENT_RANGE, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use s3s::dto::*;
-use s3s::{S3Request, S3Result, s3_error};
+use s3s::{S3Error, S3Request, S3Result, s3_error};
 
 /// Objects that one request deletes at most (S3 API reference, `DeleteObjects`).
 const MAX_DELETED: usize = 1_000;
@@ -259,10 +261,26 @@ fn refuse_versions(version: Option<&str>, part: Option<i32>) -> S3Result<()> {
     wire::refuse(&[(part.is_some_and(|part| part != 1), "reading single parts")])
 }
 
+/// No byte of an object is in a range. The answer says how many there are (RFC 9110, 15.5.17).
+fn beyond(size: u64) -> S3Error {
+    let mut error = s3_error!(InvalidRange, "the requested range is not satisfiable");
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+    if let Ok(all) = HeaderValue::try_from(format!("bytes */{size}")) {
+        headers.insert(CONTENT_RANGE, all);
+    }
+    error.set_headers(headers);
+    error
+}
+
 /// The part of an object that was asked for.
 fn narrowed(part: Part, range: Option<Range>, size: u64) -> S3Result<(Part, Option<String>)> {
     let Some(range) = range else { return Ok((part, None)) };
-    let range = range.check(size).map_err(|_| s3_error!(InvalidRange))?;
+    let range = range.check(size).map_err(|_| beyond(size))?;
+    if range.is_empty() {
+        // The end of nothing is all of it, and no range can say so.
+        return Ok((part, None));
+    }
     let shown = format!("bytes {}-{}/{size}", range.start, range.end.saturating_sub(1));
     Ok((part.narrowed(range), Some(shown)))
 }

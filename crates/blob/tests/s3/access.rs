@@ -1,7 +1,7 @@
 //! Who may do what.
 
 use super::support::{Call, House, now_ms};
-use argosy_blob::s3::{Credentials, Endpoint};
+use argosy_blob::s3::{Ask, Credentials, Endpoint};
 use argosy_blob::{Address, Space};
 use argosy_model::{AttemptId, RunId, StepKey};
 use std::collections::BTreeSet;
@@ -162,4 +162,23 @@ async fn uploads_of_ended_attempts_are_removed_when_the_endpoint_is_opened() {
     house.attempts.over.store(true, Ordering::Relaxed);
     open().unwrap();
     assert_eq!(left(), 0);
+}
+
+#[tokio::test]
+async fn a_range_that_is_none_opens_no_door() {
+    // Such a request is sent on behind the check of its signature.
+    let house = House::new();
+    house.have(&["/team/secret", "/team/runs/7/in"]).await;
+    let headers = [("range", "nonsense")];
+    let call = Call { headers: &headers, ..Call::default() };
+    let nobody = house.send("GET", "http://127.0.0.1:9000/team/secret", &headers, b"").await;
+    assert_eq!(nobody.error(), (403, "AccessDenied".into()));
+    let ask = Ask { method: "GET", path: "/team/secret", query: &[], headers: &headers };
+    let url = house.signer(house.keys.admin()).sign(&ask, 60, now_ms()).unwrap();
+    let changed = house.send("GET", &url, &[("range", "bytes=4-2")], b"").await;
+    assert_eq!(changed.error(), (403, "SignatureDoesNotMatch".into()));
+    let minted = mint(&house, "team");
+    let elsewhere = house.call_as(&minted, "GET", "/team/secret", call).await;
+    assert_eq!(elsewhere.error(), (403, "AccessDenied".into()));
+    assert_eq!(house.call_as(&minted, "GET", "/team/runs/7/in", call).await.text(), "x");
 }

@@ -53,9 +53,48 @@ async fn ranges_are_of_bytes_from_a_place_to_a_place_or_from_the_end() {
         assert_eq!((got.status.as_u16(), &*got.text()), (status, body), "{range}");
         assert_eq!(got.header("content-range"), shown, "{range}");
     }
-    let headers = [("range", "bytes=10-")];
-    let got = house.call("GET", "/team/k", Call { headers: &headers, ..Call::default() }).await;
-    assert_eq!(got.error(), (416, "InvalidRange".into()));
+}
+
+#[tokio::test]
+async fn a_range_without_a_byte_is_refused_with_the_size_and_one_that_is_none_is_ignored() {
+    // As S3 does; `-0` and whatever begins behind the end ask for no byte.
+    let house = House::new();
+    house.put("/team/k", b"0123456789").await;
+    house.put("/team/empty", b"").await;
+    for (path, range, size) in [
+        ("/team/k", "bytes=10-", 10),
+        ("/team/k", "bytes=10-12", 10),
+        ("/team/k", "bytes=-0", 10),
+        ("/team/k", "bytes=99999999999999999999-", 10),
+        ("/team/empty", "bytes=0-0", 0),
+    ] {
+        let call = Call { headers: &[("range", range)], ..Call::default() };
+        let got = house.call("GET", path, call).await;
+        assert_eq!(got.error(), (416, "InvalidRange".into()), "{range}");
+        assert_eq!(got.header("content-range"), format!("bytes */{size}"), "{range}");
+        assert_eq!(got.header("content-type"), "application/xml", "{range}");
+        let head = house.call("HEAD", path, call).await;
+        assert_eq!(head.status.as_u16(), 416, "{range}");
+        assert_eq!(head.header("content-range"), format!("bytes */{size}"), "{range}");
+    }
+    for range in ["bytes=4-2", "bytes=-", "bytes=1-2,4-5", "bytes=x-y", "items=0-1", "nonsense"] {
+        let call = Call { headers: &[("range", range)], ..Call::default() };
+        for (method, body) in [("GET", "0123456789"), ("HEAD", "")] {
+            let got = house.call(method, "/team/k", call).await;
+            assert_eq!((got.status.as_u16(), &*got.text()), (200, body), "{method} {range}");
+            assert_eq!(got.header("content-length"), "10", "{method} {range}");
+            assert_eq!(got.header("content-range"), "", "{method} {range}");
+        }
+    }
+    let call = Call { headers: &[("range", "bytes=-3")], ..Call::default() };
+    let got = house.call("GET", "/team/empty", call).await;
+    assert_eq!((got.status.as_u16(), got.header("content-range")), (200, ""));
+    let headers = [("range", "bytes=8-99999999999999999999")];
+    let query = [("response-content-type", "a/b")];
+    let call = Call { headers: &headers, query: &query, ..Call::default() };
+    let got = house.call("GET", "/team/k", call).await;
+    assert_eq!((got.status.as_u16(), &*got.text()), (206, "89"));
+    assert_eq!((got.header("content-range"), got.header("content-type")), ("bytes 8-9/10", "a/b"));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use super::backend::{House, Report};
 use super::crew::{Crew, Ended, Running};
 use super::fault::{self, cannot_start};
+use super::jobs::News;
 use super::layout::{Layout, Marker};
 use super::order::Orders;
 use super::plan::{Ceiling, Member, Plan};
@@ -120,8 +121,10 @@ impl Attempt {
         cleared.map_err(|error| unready(format!("cannot begin its log: {error}")))?;
         let own = Space::new(&job.space).map_err(refused)?;
         let (spec, space) = (&job.spec, &*job.space);
+        let hand = house.hands.acquire().await;
         stage::inputs(&spec.inputs, &layout, &*house.store, &own).await.map_err(refused)?;
         volumes::fill(&spec.volumes, &layout, &*house.values, space).await.map_err(refused)?;
+        drop(hand);
         let boot = house.jobs.boot().await;
         let marked = layout.mark(&Marker { boot: boot.clone(), level: plan.level });
         marked.map_err(|error| unready(format!("cannot write in its folder: {error}")))?;
@@ -231,10 +234,13 @@ impl Attempt {
             Ok(job) => job,
             Err(ended) => return ended,
         };
-        let ended = job.end(|at_ms| {
-            if announced && !self.announced.swap(true, Ordering::Relaxed) {
-                self.house.report(Report::Started { attempt, at_ms });
+        let ended = job.end(|news| match news {
+            News::Started(at_ms) => {
+                if announced && !self.announced.swap(true, Ordering::Relaxed) {
+                    self.house.report(Report::Started { attempt, at_ms });
+                }
             }
+            News::Unheard(message) => self.house.report(Report::Note { attempt, message }),
         });
         let ended = ended.await;
         self.note_end(member, &ended);
@@ -274,6 +280,7 @@ impl Attempt {
         let members = &self.plan.main;
         let main = members.iter().find(|member| member.container.name == "main");
         let Some(member) = main.or(members.last()).filter(|_| over) else { return end };
+        let _hand = self.house.hands.acquire().await;
         let mut kept = save::save(&self.orders, member, &self.house).await;
         if let Ok(saved) = &mut kept {
             let outputs = &mut saved.outputs;

@@ -13,12 +13,13 @@ use argosy_blob::Store;
 use argosy_blob::s3;
 use argosy_model::{AttemptId, End, ProcessSpec};
 use argosy_spawn::{Abilities, Ability};
+use rustix::process::{Resource, getrlimit};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 /// How the backend is set up.
@@ -84,6 +85,8 @@ pub(super) struct House {
     pub objects: Option<ObjectDoor>,
     pub jobs: Jobs,
     pub spares: Spares,
+    /// What an attempt holds while its files are open here.
+    pub hands: Semaphore,
     /// The home of the user that runs this.
     pub home: String,
     max: Level,
@@ -172,6 +175,7 @@ impl Local {
         let spares = Spares::new(&data_dir);
         let house = House {
             spares: spares.clone(),
+            hands: Semaphore::new(hands()),
             data_dir,
             exe,
             allowed: allow_host_paths,
@@ -265,6 +269,21 @@ impl Local {
         // It is whole between any two statements that could panic.
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Files that the server itself, its log and its doors may have open.
+const FILES_OF_THE_HOUSE: u64 = 64;
+
+/// Files that an attempt has open at once while its inputs are put in place or its outputs are
+/// kept: those of the store included.
+const FILES_OF_AN_ATTEMPT: u64 = 8;
+
+/// Attempts whose files may be open at once, so that this process stays below its limit of open
+/// files; at least one.
+fn hands() -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let hands = files.saturating_sub(FILES_OF_THE_HOUSE) / FILES_OF_AN_ATTEMPT;
+    usize::try_from(hands).unwrap_or(usize::MAX).clamp(1, Semaphore::MAX_PERMITS)
 }
 
 impl s3::Attempts for Local {

@@ -1,7 +1,7 @@
 //! The processes of one attempt, while they run.
 
 use super::fault::{cannot_start, lost, not_kept};
-use super::jobs::{Change, Jobs, KILL, Outcome, TERM};
+use super::jobs::{Change, Jobs, KILL, News, Outcome, TERM};
 use argosy_model::{Diagnostic, End, Exit, Usage};
 use argosy_spawn::{Start, Status};
 use std::collections::BTreeSet;
@@ -74,11 +74,11 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits for its end. `started` hears the Unix ms at which it started, if it did.
-    pub async fn end(&mut self, mut started: impl FnMut(i64)) -> Ended {
+    /// Waits for its end. `hear` hears what happens before.
+    pub async fn end(&mut self, mut hear: impl FnMut(News)) -> Ended {
         loop {
             match self.changes.recv().await {
-                Some(Change::Started(at_ms)) => started(at_ms),
+                Some(Change::News(news)) => hear(news),
                 Some(Change::Ended(outcome)) => return Ended::from(outcome),
                 // Nobody passes changes on any more: the backend itself ends.
                 None => return Ended::lost(),

@@ -21,10 +21,19 @@ pub enum Outcome {
 /// What happens to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It runs since this Unix ms.
-    Started(i64),
+    /// It is not over.
+    News(News),
     /// It is over.
     Ended(Outcome),
+}
+
+/// What happens to a job before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It runs since this Unix ms.
+    Started(i64),
+    /// Nothing can be heard of it for the time being, for this reason.
+    Unheard(String),
 }
 
 /// The jobs of one spawner after the other. Cheap to clone.
@@ -41,6 +50,8 @@ struct Table {
     known: BTreeMap<String, Known>,
     /// The attempts of an earlier server that are gone on with, once that is known.
     wanted: Option<BTreeSet<AttemptId>>,
+    /// Why the spawner cannot be reached, while that is so.
+    unreachable: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -78,8 +89,14 @@ impl Jobs {
     /// Orders a job, or what is known of it to be repeated.
     pub fn start(&self, start: Start) -> mpsc::UnboundedReceiver<Change> {
         let (waiting, changes) = mpsc::unbounded_channel();
+        let mut table = lock(&self.table);
+        if let Some(why) = &table.unreachable {
+            // Its receiver is here.
+            let _ = waiting.send(Change::News(News::Unheard(why.clone())));
+        }
         let known = Known { waiting: Some(waiting), ..Known::default() };
-        lock(&self.table).known.insert(start.id.clone(), known);
+        table.known.insert(start.id.clone(), known);
+        drop(table);
         self.handle.start(start);
         changes
     }
@@ -178,11 +195,12 @@ impl Listener {
     fn hear(&self, event: SpawnerEvent) {
         match event {
             SpawnerEvent::Connected { boot, known } => {
+                lock(&self.jobs.table).unreachable = None;
                 self.told_boot.send_replace(boot);
                 known.into_iter().for_each(|event| self.hear(event));
             }
             SpawnerEvent::Started { id, at_ms, .. } => {
-                self.tell(id, Change::Started(at_ms.cast_signed()));
+                self.tell(id, Change::News(News::Started(at_ms.cast_signed())));
             }
             SpawnerEvent::Refused { id, message, .. } => {
                 self.tell(id, Change::Ended(Outcome::Refused(message)));
@@ -196,9 +214,22 @@ impl Listener {
             SpawnerEvent::Probed(abilities) => {
                 self.told_abilities.send_replace(Some(abilities));
             }
-            // It is tried again, and the jobs are lost or not once it succeeds.
-            SpawnerEvent::Unreachable { .. } => {}
+            SpawnerEvent::Unreachable { message } => self.unreachable(message),
         }
+    }
+
+    /// It is tried again, and the jobs are lost or not once it succeeds. Until then all of them are
+    /// told once.
+    fn unreachable(&self, message: String) {
+        let mut table = lock(&self.jobs.table);
+        if table.unreachable.is_some() {
+            return;
+        }
+        for waiting in table.known.values().filter_map(|known| known.waiting.as_ref()) {
+            // Whoever waited may have given up.
+            let _ = waiting.send(Change::News(News::Unheard(message.clone())));
+        }
+        table.unreachable = Some(message);
     }
 
     fn tell(&self, id: String, change: Change) {

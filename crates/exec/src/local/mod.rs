@@ -32,4 +32,4 @@ mod volumes;
 pub use argosy_spawn::{Abilities, Ability};
 pub use backend::{Local, ObjectDoor, Options, Report};
 pub use plan::Level;
-pub use spawner::{SpawnerClient, SpawnerEvent, SpawnerHandle};
+pub use spawner::{SpawnerClient, SpawnerEvent, SpawnerHandle, end_spawner};

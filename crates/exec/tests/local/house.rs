@@ -96,6 +96,15 @@ impl House {
         }
     }
 
+    /// The next note, however much time must pass.
+    pub async fn note(&mut self) -> String {
+        loop {
+            if let Report::Note { message, .. } = self.reports.recv().await.expect("a backend") {
+                return message;
+            }
+        }
+    }
+
     pub async fn started(&mut self) {
         let report = self.report().await;
         assert!(matches!(report, Report::Started { .. }), "{report:?}");
@@ -162,7 +171,11 @@ impl House {
     }
 
     pub fn kill_spawner(&self) {
-        kill_process(self.spawner().expect("a spawner"), Signal::KILL).unwrap();
+        self.signal_spawner(Signal::KILL);
+    }
+
+    pub fn signal_spawner(&self, signal: Signal) {
+        kill_process(self.spawner().expect("a spawner"), signal).unwrap();
     }
 
     /// The spawner is the one that has this house as its working directory.

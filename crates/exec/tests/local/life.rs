@@ -5,6 +5,7 @@ use argosy_exec::local::{Level, Report};
 use argosy_exec::logs::{self, Log, Stream};
 use argosy_model::process::SetMember;
 use argosy_model::{Exit, ProcessSpec, RunId, limits};
+use rustix::process::Signal;
 use std::io::Read;
 
 #[tokio::test]
@@ -291,6 +292,27 @@ fn known_to_spawner(house: &House) -> Vec<String> {
         assert!(length > 0, "the spawner has gone");
         decoder.push(&buffer[..length]);
     }
+}
+
+#[tokio::test]
+async fn an_attempt_says_that_its_spawner_is_stopped() {
+    let mut house = House::new().await;
+    house.run(0, &shell("sleep 600"));
+    house.started().await;
+    let before = house.notes();
+    house.signal_spawner(Signal::STOP);
+    // From here on time passes as soon as nothing else happens.
+    tokio::time::pause();
+    let note = house.note().await;
+    assert!(note.contains("kill -CONT"), "{note} after {before:?}");
+    // One that is ordered now says so as well.
+    house.run(1, &shell("exit 4"));
+    assert_eq!(house.note().await, note);
+    tokio::time::resume();
+    house.signal_spawner(Signal::CONT);
+    assert_eq!(house.end().await.exit, Exit::Code(4));
+    house.local().kill(attempt(0), 0);
+    assert_eq!(house.end().await.exit, Exit::Killed);
 }
 
 #[tokio::test]

@@ -1,9 +1,11 @@
 //! What jobs write.
 
-use crate::support::{House, assert_ends, shell, status};
+use crate::support::{House, assert_ends, kill, shell, status};
 use argosy_spawn::{Exit, Isolation, Order, Report, Start, Status};
+use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// More than a spawner moves before it has a process do so.
 const MUCH: u64 = 48 << 20;
@@ -90,6 +92,36 @@ fn output_that_cannot_be_kept_is_told() {
     }
 }
 
+/// The job's process and the one that moves its output, once there is one.
+fn children(spawner: u32) -> Vec<u32> {
+    loop {
+        let text = fs::read_to_string(format!("/proc/{spawner}/task/{spawner}/children")).unwrap();
+        let children: Vec<_> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+        if children.len() >= 2 {
+            return children;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_job_goes_on_when_the_process_that_moves_its_output_is_killed() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let go = house.path("go");
+    assert!(Command::new("mkfifo").arg(&go).status().unwrap().success());
+    // More than a pipe holds, before and after.
+    let script = format!("yes | head -c {MUCH}; read go < {}; yes | head -c {MUCH}", go.display());
+    let job = client.started(&shell(&house, "a", &script));
+    for mover in children(client.spawner).into_iter().filter(|pid| *pid != job) {
+        kill(mover, Signal::KILL);
+    }
+    fs::write(&go, "go\n").unwrap();
+    let exit = exit(client.next().unwrap());
+    assert_eq!(exit.status, Status::Code(0));
+    assert!(exit.lost_output.unwrap().ends_with("was killed"));
+}
+
 #[test]
 fn a_process_that_moves_output_ends_with_the_spawner() {
     let mut house = House::new();
@@ -97,15 +129,7 @@ fn a_process_that_moves_output_ends_with_the_spawner() {
     let stdout = Some(PathBuf::from("/dev/null"));
     client.started(&Start { stdout, ..shell(&house, "a", "exec yes") });
     let spawner = client.spawner;
-    // The spawner's children are the job and, soon, the mover.
-    let children = || -> Vec<u32> {
-        let text = fs::read_to_string(format!("/proc/{spawner}/task/{spawner}/children")).unwrap();
-        text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
-    };
-    while children().len() < 2 {
-        std::thread::yield_now();
-    }
-    let children = children();
+    let children = children(spawner);
     house.kill_spawner();
     children.into_iter().for_each(assert_ends);
 }

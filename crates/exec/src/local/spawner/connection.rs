@@ -84,7 +84,7 @@ impl Connection {
                 }
                 Some(Report::Listed) => return Ok(()),
                 Some(report) => self.known.push(report),
-                None => self.exchange().await?,
+                None => drop(self.exchange().await?),
             }
         }
     }
@@ -94,15 +94,15 @@ impl Connection {
         self.decoder.take()
     }
 
-    /// Waits until something can be written or read, and does so. Nothing is lost if it is
-    /// cancelled.
-    pub async fn exchange(&mut self) -> io::Result<()> {
+    /// Waits until something can be written or read, and does so; whether anything was read.
+    /// Nothing is lost if it is cancelled.
+    pub async fn exchange(&mut self) -> io::Result<bool> {
         let writing = if self.out.is_empty() { Interest::READABLE } else { Interest::WRITABLE };
         let ready = self.stream.ready(Interest::READABLE | writing).await?;
         if ready.is_writable() && !self.out.is_empty() {
             self.write()?;
         }
-        if ready.is_readable() { self.read() } else { Ok(()) }
+        if ready.is_readable() { self.read() } else { Ok(false) }
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -114,14 +114,14 @@ impl Connection {
         Ok(())
     }
 
-    fn read(&mut self) -> io::Result<()> {
+    fn read(&mut self) -> io::Result<bool> {
         match self.stream.try_read(&mut self.buffer) {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(length) => {
                 self.decoder.push(&self.buffer[..length]);
-                Ok(())
+                Ok(true)
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -38,6 +38,11 @@ impl Live {
         }
     }
 
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
     /// An event has come.
     pub fn saw(&mut self, event: &SpawnerEvent) {
         match event {

@@ -7,11 +7,11 @@ mod live;
 use argosy_spawn::{Abilities, Exit, Order, Reason, Report, Start, encode};
 use connection::Connection;
 use live::Live;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// Events that wait for a slow receiver; further ones wait in the spawner.
 const EVENTS_WAITING: usize = 1_024;
@@ -19,8 +19,34 @@ const EVENTS_WAITING: usize = 1_024;
 /// Orders that are written at once.
 const ORDERS_A_WRITE: usize = 256;
 
+/// A spawner with jobs that says nothing for the first is asked to, and is given up if it says
+/// nothing for the second.
+const SILENCE: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(10)];
+
 /// Pause before a lost spawner is reached for again, doubled up to the last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
+
+/// How long a spawner without jobs may take to end.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// Has the spawner of `data_dir` end, and waits until it has let go of the folder. For one that has
+/// no jobs: with jobs it would end after them.
+///
+/// # Errors
+/// The system's, above all that no spawner serves.
+pub async fn end_spawner(data_dir: &Path) -> io::Result<()> {
+    let data_dir = data_dir.to_owned();
+    let end = move || {
+        let mut stream = argosy_spawn::connect(&data_dir)?;
+        stream.set_read_timeout(Some(END_LIMIT))?;
+        let mut order = Vec::new();
+        encode(&Order::Stop, &mut order)?;
+        stream.write_all(&order)?;
+        // Its greeting, and then the end of the connection, which is its own.
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    };
+    tokio::task::spawn_blocking(end).await.map_err(io::Error::other)?
+}
 
 /// What the spawner, or its absence, tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,6 +258,7 @@ impl SpawnerClient {
     /// Passes orders and events; `Ok` when all handles are gone, an error when the connection is.
     async fn talk(&mut self, connection: &mut Connection) -> io::Result<()> {
         let (mut orders, mut flushing) = (Vec::new(), Vec::new());
+        let mut silence = Silence::default();
         loop {
             if connection.out.is_empty() {
                 for written in flushing.drain(..) {
@@ -256,7 +283,11 @@ impl SpawnerClient {
                     }
                 }
                 () = self.events.closed() => return Ok(()),
-                ready = connection.exchange() => ready?,
+                heard = connection.exchange() => silence.heard(heard?),
+                () = silence.lasts(), if !self.live.is_empty() => {
+                    // The answer is of no interest, but that there is one.
+                    encode(&silence.question()?, &mut connection.out)?;
+                }
             }
             while let Some(report) = connection.next_report()? {
                 let Some(event) = event(report) else { continue };
@@ -282,6 +313,37 @@ impl SpawnerClient {
 
     async fn tell(&self, event: SpawnerEvent) -> io::Result<()> {
         self.events.send(event).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// How long a spawner has said nothing.
+#[derive(Debug, Default)]
+struct Silence {
+    since: Option<Instant>,
+    asked: bool,
+}
+
+impl Silence {
+    /// Whether bytes of the spawner have come.
+    fn heard(&mut self, any: bool) {
+        if any {
+            *self = Self::default();
+        }
+    }
+
+    /// Ends when it has lasted too long. Nothing is lost if it is cancelled.
+    async fn lasts(&mut self) {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        sleep_until(since + SILENCE[usize::from(self.asked)]).await;
+    }
+
+    /// What is asked then; an error if it has been, and nothing came.
+    fn question(&mut self) -> io::Result<Order> {
+        if std::mem::replace(&mut self.asked, true) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.since = None;
+        Ok(Order::List)
     }
 }
 
