@@ -4,7 +4,8 @@ use argosy_model::attempt::{End, Kill};
 use argosy_model::effect::Job;
 use argosy_model::graph::Retry;
 use argosy_model::{
-    Attempt, AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
+    Attempt, AttemptId, AttemptPhase, Code, Diagnostic, Effect, Event, Exit, Kind, Outputs, Phase,
+    StepKey, limits,
 };
 
 use super::retry::{Tries, Verdict, judge, milliseconds, retry_of};
@@ -78,7 +79,7 @@ impl Turn<'_> {
         self.emit(Event::AttemptEnded { step: key, end: end.clone() });
         self.reset_deadline(key);
         if end.exit.is_infrastructure() && kill.is_none() {
-            return self.after_loss(key, &end);
+            return self.after_loss(key);
         }
         let outcome = Outcome::of(&end, kill, self.run);
         if !outcome.phase.is_failure() {
@@ -92,21 +93,19 @@ impl Turn<'_> {
             Ok(Verdict::Enough(message)) => {
                 self.end_leaf(key, Outcome { phase: outcome.phase, message }, end.outputs);
             }
-            Err(message) => {
-                self.end_leaf(key, Outcome { phase: Phase::Error, message }, end.outputs);
-            }
+            Err(why) => self.end_leaf(key, Outcome::refused(&why), end.outputs),
         }
     }
 
     /// The attempt was lost with what watched over it: another one, on its own budget.
-    fn after_loss(&mut self, key: StepKey, end: &End) {
+    fn after_loss(&mut self, key: StepKey) {
         let step = self.run.at(key);
         let lost = step.attempts.iter().filter(|attempt| attempt.was_infrastructure()).count();
         if lost as u64 <= limits::INFRASTRUCTURE_RETRIES.max {
             return self.queue_attempt(key, 0);
         }
-        let message = format!("lost {lost} times: {}", end.message);
-        self.end_leaf(key, Outcome { phase: Phase::Error, message }, Outputs::default());
+        let why = Diagnostic::new(Code::AttemptLost, format!("the attempt was lost {lost} times"));
+        self.end_leaf(key, Outcome::refused(&why), Outputs::default());
     }
 
     fn verdict(
@@ -115,7 +114,7 @@ impl Turn<'_> {
         outcome: &Outcome,
         end: &End,
         kill: Option<Kill>,
-    ) -> Result<Verdict, String> {
+    ) -> Result<Verdict, Diagnostic> {
         let step = self.run.at(key);
         let ended_by_us =
             matches!(kill, Some(Kill::Shutdown | Kill::RunDeadline | Kill::NotNeeded));
@@ -170,7 +169,7 @@ impl Turn<'_> {
                 self.end_members(key, outcome.phase);
                 self.end(key, outcome.phase, Some(outcome.message), Some(outputs));
             }
-            Err(message) => self.end(key, Phase::Error, Some(message), None),
+            Err(why) => self.refuse(key, &why),
         }
     }
 
