@@ -10,7 +10,7 @@ use super::Context;
 use super::get::{now_ms, path};
 use crate::client::{Client, quote};
 use crate::failure::{Failure, RUN_FAILED};
-use crate::out::{self, say};
+use crate::out::{self, note, say};
 use crate::show;
 
 /// How often a drawing is refreshed while nothing changes, so that durations go on.
@@ -74,8 +74,29 @@ pub(super) fn exit_code(ends: &[Value]) -> ExitCode {
     if succeeded { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) }
 }
 
-/// Follows a run to its end and returns it.
+/// Follows a run to its end and returns it, also over a restart of the server.
 pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
+    let mut screen = Screen::default();
+    let mut client = client.clone();
+    loop {
+        let away = match follow_once(&client, name, how, &mut screen).await {
+            Err(failure) if failure.is_unreachable() => failure,
+            ended => return ended,
+        };
+        note!("the server is away: waiting for it, for a minute");
+        client = client.again().await.ok_or(away)?;
+        // It may have been deleted meanwhile.
+        client.get(&path(&client, name)).await?;
+    }
+}
+
+/// The same, as long as the server lives.
+async fn follow_once(
+    client: &Client,
+    name: &str,
+    how: Show,
+    screen: &mut Screen,
+) -> Result<Value, Failure> {
     let selector = quote(&format!("metadata.name={name}"));
     let events = format!(
         "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
@@ -83,7 +104,6 @@ pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Val
         how != Show::Nothing
     );
     let mut events = client.lines(&events).await?;
-    let mut screen = Screen::default();
     let mut last = Value::Null;
     loop {
         let next = tokio::time::timeout(REDRAW, events.next()).await;
