@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -14,6 +14,9 @@ pub struct Place {
     /// Whether its servers act before they have written.
     pub broken: bool,
 }
+
+/// What a command says that waits for a server.
+const AWAY: &[u8] = b"the server is away: waiting for it, for a minute\n";
 
 /// What a command came to.
 pub struct Done {
@@ -67,8 +70,28 @@ impl Place {
         command
     }
 
+    /// Carries a command out. One that waits for a server that is away is ended as if none came:
+    /// none is started meanwhile.
     pub fn argosy(&self, args: &[&str]) -> Done {
-        Done::of(self.command(args).output().unwrap())
+        let mut command = self.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (mut stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let out = std::thread::spawn(move || {
+            let mut out = Vec::new();
+            stdout.read_to_end(&mut out).map(|_| out)
+        });
+        let (mut err, mut away) = (Vec::new(), false);
+        let mut lines = BufReader::new(stderr);
+        while lines.read_until(b'\n', &mut err).unwrap() > 0 {
+            if !away && err.ends_with(AWAY) {
+                away = true;
+                child.kill().unwrap();
+            }
+        }
+        let stdout = out.join().unwrap().unwrap();
+        let status = child.wait().unwrap();
+        let done = Done::of(Output { status, stdout, stderr: err });
+        if away { Done { code: Some(4), ..done } } else { done }
     }
 
     /// Starts a server and waits until it has said where it is; `None` when it died before.
