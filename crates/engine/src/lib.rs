@@ -24,6 +24,7 @@ pub mod outcome;
 mod patch;
 mod pending;
 mod render;
+mod results;
 mod run;
 mod scope;
 mod snapshot;
