@@ -230,9 +230,7 @@ fn result_of<'t, T: Deserialize<'t>>(line: &'t [u8]) -> Result<T, Failure> {
     let line: Told<T> = serde_json::from_slice(line)
         .map_err(|error| Failure::other(format!("a line is no result: {error}")))?;
     match (line.result, line.error) {
-        (_, Some(error)) => {
-            Err(told(&error).unwrap_or_else(|| Failure::other(error.to_string())))
-        }
+        (_, Some(error)) => Err(told(&error).unwrap_or_else(|| Failure::other(error.to_string()))),
         (Some(result), None) => Ok(result),
         (None, None) => Err(Failure::other("a line has no result")),
     }

@@ -370,10 +370,7 @@ mod tests {
         let text = b"one\n\xff\xfe two\r\n\x00three".to_vec();
         let (lines, length) = lines_of(&text, false);
         assert_eq!(lines, [Line::of(b"one", false), Line::of(b"\xff\xfe two\r", false)]);
-        assert_eq!(
-            entry(&lines[0]),
-            json!({"content": "one", "podName": "p", "container": "c"})
-        );
+        assert_eq!(entry(&lines[0]), json!({"content": "one", "podName": "p", "container": "c"}));
         // Base 64 of ff fe 20 74 77 6f 0d, by hand: 111111 111111 111000 100000 | 011101 000111
         // 011101 101111 | 000011 01(0000).
         let shown = json!({"content": "\u{fffd}\u{fffd} two\r", "podName": "p", "container": "c",

@@ -98,12 +98,14 @@ impl Turn<'_> {
         }
     }
 
-    /// The attempt was lost with what watched over it: another one, on its own budget.
+    /// The attempt was lost with what watched over it, or there was no room for it: another one, on
+    /// its own budget.
     fn after_loss(&mut self, key: StepKey, end: &End) {
         let step = self.run.at(key);
         let lost = step.attempts.iter().filter(|attempt| attempt.was_infrastructure()).count();
         if lost as u64 <= limits::INFRASTRUCTURE_RETRIES.max {
-            return self.queue_attempt(key, 0);
+            let wait = pause_ms(&step.attempts);
+            return self.queue_attempt(key, if wait == 0 { 0 } else { self.now_ms + wait });
         }
         let message = format!("lost {lost} times: {}", end.message);
         self.end_leaf(key, Outcome { phase: Phase::Error, message }, Outputs::default());
@@ -216,4 +218,16 @@ pub(crate) fn job_of(run: &crate::Run, key: StepKey) -> Option<Job> {
 /// Unix ms from which the time of a step's tries counts.
 fn start_ms(first: &Attempt) -> i64 {
     if first.started_ms == 0 { first.queued_ms } else { first.started_ms }
+}
+
+/// How long the machine is left alone, in ms, before the next attempt after some of which the last
+/// was lost: not at all after one that ran, as what watched over it is there again; else a second,
+/// twice as long after every further loss in a row, and a minute at most.
+fn pause_ms(attempts: &[Attempt]) -> i64 {
+    let lost = attempts.iter().rev().take_while(|attempt| attempt.was_infrastructure()).count();
+    let ran = attempts.last().is_some_and(|last| last.started_ms != 0);
+    match lost {
+        0 | 1 if ran => 0,
+        _ => (1000_i64 << lost.saturating_sub(1).min(10)).min(60_000),
+    }
 }

@@ -138,6 +138,7 @@ impl From<Outcome> for Ended {
             }
             Outcome::Exited(exit) => exit,
             Outcome::Refused(message) => return Self::refused(message),
+            Outcome::NoRoom(message) => return Self { message, ..Self::of(Exit::Lost) },
             Outcome::Lost => return Self::of(Exit::Lost),
         };
         Self {

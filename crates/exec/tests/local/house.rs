@@ -10,7 +10,7 @@ use argosy_model::{
     Archive, Artifact, AttemptId, End, Exit, Location, ProcessSpec, RunId, StepKey,
 };
 use async_trait::async_trait;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -176,6 +176,13 @@ impl House {
 
     pub fn signal_spawner(&self, signal: Signal) {
         kill_process(self.spawner().expect("a spawner"), signal).unwrap();
+    }
+
+    /// Lets the spawner open no more files than that, or as many as the test may.
+    pub fn limit_descriptors(&self, most: Option<u64>) {
+        let own = getrlimit(Resource::Nofile);
+        let limit = Rlimit { current: most.or(own.maximum), maximum: own.maximum };
+        prlimit(self.spawner(), Resource::Nofile, limit).unwrap();
     }
 
     /// The spawner is the one that has this house as its working directory.
