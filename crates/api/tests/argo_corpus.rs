@@ -153,7 +153,7 @@ fn carry_out(spec: RunSpec) -> Run {
 fn end_of(run: &Run, attempt: AttemptId) -> End {
     let (name, process) = match render(run, attempt) {
         Ok(rendered) => (rendered.name, rendered.process),
-        Err(text) => return End::with_message(Exit::Refused, text),
+        Err(why) => return End::with_error(Exit::Refused, &why),
     };
     let key = "k".to_owned();
     let blob =

@@ -114,6 +114,24 @@ impl Depends {
         }
     }
 
+    /// A task that stands twice among the operands of one `atLeast`, and so would count twice. Where
+    /// one operand is enough that changes nothing.
+    #[must_use]
+    pub fn counted_twice(&self) -> Option<&str> {
+        let parts = match self {
+            Depends::Task(..) => return None,
+            Depends::Not(inner) => return inner.counted_twice(),
+            Depends::And(parts) | Depends::Or(parts) | Depends::AtLeast(_, parts) => parts,
+        };
+        let mut seen = HashSet::new();
+        let counts = matches!(self, Depends::AtLeast(2.., _));
+        let again = parts.iter().find_map(|part| match part {
+            Depends::Task(name, _) if counts && !seen.insert(name) => Some(&**name),
+            _ => None,
+        });
+        again.or_else(|| parts.iter().find_map(Depends::counted_twice))
+    }
+
     /// The same with every task looked up; `None` when one is not found.
     pub fn looked_up<U>(&self, find: &mut impl FnMut(&str) -> Option<U>) -> Option<Depends<U>> {
         let all = |parts: &[Depends], find: &mut _| -> Option<Vec<Depends<U>>> {
@@ -381,6 +399,21 @@ mod tests {
             assert_eq!(Depends::parse(text).unwrap_err().at, at, "{text}");
         }
         assert!(Depends::parse(&"(".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn a_task_that_stands_twice_would_count_twice() {
+        for (text, twice) in [
+            ("atLeast(2, a, b)", None),
+            ("atLeast(2, a, b, a)", Some("a")),
+            ("c && !(b || atLeast(2, a.Failed, a.Errored))", Some("a")),
+            ("atLeast(2, (a.Failed || a.Errored), b)", None),
+            ("any(a.Failed, a.Errored)", None),
+            ("atLeast(1, a, a)", None),
+            ("a && a", None),
+        ] {
+            assert_eq!(Depends::parse(text).unwrap().counted_twice(), twice, "{text}");
+        }
     }
 
     #[test]

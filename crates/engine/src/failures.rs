@@ -64,7 +64,7 @@ fn nodes(run: &Run, key: StepKey) -> Vec<String> {
         let Outcome { phase, message } = failed(run, attempt)?;
         let ended_ms = attempt.end.as_deref().map_or(0, |end| end.ended_ms);
         let full = names::try_name(run, key, number);
-        let short = format!("{short}({number})");
+        let short = format!("{}({number})", names::short_name(run, key));
         Some(node(run, key, [&full, &short, &message], (phase, ended_ms)))
     });
     own.into_iter().chain(tries).collect()

@@ -4,11 +4,14 @@
 //! `NodeID`).
 
 use argosy_model::graph::Lock;
-use argosy_model::{Item, Role, StepKey};
+use argosy_model::{Code, Diagnostic, Item, Kind, Phase, Role, StepKey};
 use serde_json::Value;
 
+use crate::decide::render_text;
+use crate::fault::evaluation;
 use crate::item;
 use crate::run::Run;
+use crate::scope::View;
 
 /// The full name of a step: `run`, `run[0].a`, `run.task(0:x)`, `run.task(0)`, `run.onExit`.
 #[must_use]
@@ -108,18 +111,59 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// The last part of a step's name, as lists show it.
+/// A step's name as lists show it: the one that its template gives, else the last part of its own.
 #[must_use]
 pub fn display_name(run: &Run, key: StepKey) -> String {
+    given_name(run, key).and_then(Result::ok).unwrap_or_else(|| short_name(run, key))
+}
+
+/// The name that a step's template gives to the whole of a call (argo-workflows
+/// `workflow/controller/operator.go` `executeTemplate`): not to a loop, nor to one of several
+/// tries, nor to what was never carried out.
+pub(crate) fn given_name(run: &Run, key: StepKey) -> Option<Result<String, Diagnostic>> {
+    let step = run.step(key)?;
+    let is_part = matches!(step.kind, Kind::FanOut | Kind::Group | Kind::Container | Kind::Nothing)
+        || matches!(step.role, Role::Try(_))
+        || matches!(step.phase, Phase::Skipped | Phase::Omitted);
+    let text = run.template_of(key).filter(|_| !is_part)?.display_name.as_deref()?;
+    // The same whenever somebody looks.
+    let mut view = View::inside(run, key, step.created_ms);
+    view.attempt = Some(0);
+    let named = render_text(&view, text).map_err(evaluation);
+    Some(named.and_then(|name| match is_given_name(&name) {
+        true => Ok(name),
+        false => {
+            let what = format!("displayName must match the regex {GIVEN_NAME}, and is {name:?}");
+            Err(Diagnostic::new(Code::BadName, what))
+        }
+    }))
+}
+
+/// What a name that a template gives has to match.
+pub const GIVEN_NAME: &str = "^[a-zA-Z0-9][a-zA-Z0-9-.]{0,61}[a-zA-Z0-9]$";
+
+/// Whether it does.
+#[must_use]
+pub fn is_given_name(name: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphanumeric();
+    (2..=63).contains(&name.len())
+        && name.starts_with(letter)
+        && name.ends_with(letter)
+        && name.chars().all(|c| letter(c) || c == '-' || c == '.')
+}
+
+/// The last part of a step's name.
+#[must_use]
+pub fn short_name(run: &Run, key: StepKey) -> String {
     let Some(step) = run.step(key) else { return String::new() };
     match step.role {
         Role::Item(_) | Role::Try(_) => {
-            let mut name = display_name(run, step.parent);
+            let mut name = short_name(run, step.parent);
             push_part(run, key, &mut name);
             name
         }
         Role::Hook(_) => {
-            let mut name = display_name(run, step.parent);
+            let mut name = short_name(run, step.parent);
             push_part(run, key, &mut name);
             name
         }
@@ -179,6 +223,17 @@ mod tests {
         // Test vectors of the FNV reference (draft-eastlake-fnv, 32 bits).
         for (text, hash) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
             assert_eq!(fnv1a(text), hash, "{text}");
+        }
+    }
+
+    #[test]
+    fn given_names_match_upstreams_regex() {
+        let long = "a".repeat(63);
+        for name in ["ab", "A-1.b", "1a", &long] {
+            assert!(is_given_name(name), "{name}");
+        }
+        for name in ["", "a", "-ab", "ab.", "a b", "a_b", "\u{e4}b", "a\n", &format!("{long}a")] {
+            assert!(!is_given_name(name), "{name:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! How the end of an attempt reads: to its step, to the next try, and to people.
 
 use argosy_model::attempt::{End, Kill};
-use argosy_model::{Attempt, Exit, Phase, Shutdown};
+use argosy_model::{Attempt, Diagnostic, Exit, Phase, Shutdown, Step};
 use serde_json::{Value, json};
 
 use crate::decide::{WITH_THE_RUN, shutdown_text};
@@ -21,6 +21,11 @@ impl Outcome {
     #[must_use]
     pub fn of_attempt(attempt: &Attempt, run: &Run) -> Option<Outcome> {
         Some(Outcome::of(attempt.end.as_deref()?, attempt.kill, run))
+    }
+
+    /// Of a step that cannot be carried out, or whose end cannot be judged.
+    pub(crate) fn refused(why: &Diagnostic) -> Outcome {
+        Outcome { phase: Phase::Error, message: why.line() }
     }
 
     /// Phase and message of an end (argo-workflows `workflow/controller/operator.go`
@@ -72,26 +77,44 @@ pub(crate) struct Last {
     pub(crate) seconds: i64,
 }
 
+/// `retries` and `lastRetry.*`, by name.
+pub(crate) type TryNames = [(&'static str, Value); 5];
+
 impl Last {
-    /// `retries` and `lastRetry.*` (argo-workflows `docs/variables.md`, `docs/retries.md`).
-    pub(crate) fn names(&self, retries: u32) -> [(&'static str, Value); 5] {
-        let code = self.exit_code.unwrap_or(-1);
+    /// A try that is a step of its own.
+    pub(crate) fn of_step(step: &Step) -> Last {
+        Last {
+            phase: step.phase,
+            message: step.message.as_deref().unwrap_or_default().to_owned(),
+            exit_code: step.outputs.as_deref().and_then(|outputs| outputs.exit_code),
+            seconds: (step.ended_ms - step.started_ms).max(0) / 1000,
+        }
+    }
+
+    /// What the judgement about it sees (argo-workflows `docs/retries.md`,
+    /// `workflow/controller/operator.go` `buildRetryStrategyLocalScope`).
+    pub(crate) fn names(&self, retries: u32) -> TryNames {
+        self.names_or(retries, -1)
+    }
+
+    /// What the template of the next try sees: another number where there is no exit code
+    /// (argo-workflows `workflow/controller/operator.go` `executeTemplate`).
+    pub(crate) fn names_for_next(&self, retries: u32) -> TryNames {
+        self.names_or(retries, 0)
+    }
+
+    fn names_or(&self, retries: u32, no_code: i32) -> TryNames {
+        let code = self.exit_code.unwrap_or(no_code);
         names(retries, &code.to_string(), self.phase.as_str(), self.seconds, &self.message)
     }
 
     /// The same in the first try.
-    pub(crate) fn no_names() -> [(&'static str, Value); 5] {
+    pub(crate) fn no_names() -> TryNames {
         names(0, "0", "", 0, "")
     }
 }
 
-fn names(
-    retries: u32,
-    code: &str,
-    status: &str,
-    seconds: i64,
-    message: &str,
-) -> [(&'static str, Value); 5] {
+fn names(retries: u32, code: &str, status: &str, seconds: i64, message: &str) -> TryNames {
     [
         ("retries", json!(retries.to_string())),
         ("lastRetry.exitCode", json!(code)),

@@ -2,10 +2,12 @@
 //! merge that means something to processes (argo-workflows `workflow/controller/workflowpod.go`,
 //! kubernetes `staging/src/k8s.io/api/core/v1/types.go` for the merge keys).
 
+use argosy_model::graph::ProcessTemplate;
 use argosy_model::process::{Claim, Container, EnvValue, EnvVar, KeyRef, ProcessSpec};
-use argosy_model::{Resources, resources};
+use argosy_model::{Code, Diagnostic, Resources, resources};
 use serde_json::{Map, Value};
 
+use crate::fault::bad_value;
 use crate::names::plain;
 
 /// Fields of a pod's spec that would change what runs here, and cannot.
@@ -18,11 +20,48 @@ const CONTAINER_REFUSED: [&str; 4] = ["envFrom", "lifecycle", "volumeDevices", "
 /// Containers that the upstream adds by itself, and that do not exist here.
 const NOT_HERE: [&str; 2] = ["wait", "init"];
 
+/// Judges a patch without tags of a template's processes.
+///
+/// # Errors
+/// What of it cannot be done.
+pub fn judge(template: &ProcessTemplate, patch: &Value) -> Result<(), Diagnostic> {
+    let mut process = ProcessSpec {
+        main: template.main.clone(),
+        init: template.init.clone(),
+        sidecars: template.sidecars.clone(),
+        set: template.set.clone(),
+        ..ProcessSpec::default()
+    };
+    lay_on(&mut process, patch)
+}
+
+/// Judges a patch without tags of all processes of a run: whatever containers there will be.
+///
+/// # Errors
+/// What of it cannot be done anywhere.
+pub fn judge_anywhere(patch: &Value) -> Result<(), Diagnostic> {
+    let named = |field: &str| -> Vec<Container> {
+        let list = patch.get(field).and_then(Value::as_array).into_iter().flatten();
+        let names = list.filter_map(|container| container.get("name").and_then(Value::as_str));
+        names.map(|name| Container { name: name.to_owned(), ..Container::default() }).collect()
+    };
+    let (sidecars, init) = (named("containers"), named("initContainers"));
+    lay_on(&mut ProcessSpec { sidecars, init, ..ProcessSpec::default() }, patch)
+}
+
+/// Reads a patch that is written as a text.
+///
+/// # Errors
+/// It is not JSON.
+pub(crate) fn parse(text: &str) -> Result<Value, Diagnostic> {
+    serde_json::from_str(text).map_err(|error| bad(&format!("not JSON: {error}")))
+}
+
 /// Lays a patch whose texts are final on a process.
 ///
 /// # Errors
-/// The text for the person who wrote the patch.
-pub(crate) fn lay_on(process: &mut ProcessSpec, patch: &Value) -> Result<(), String> {
+/// What of it cannot be done.
+pub(crate) fn lay_on(process: &mut ProcessSpec, patch: &Value) -> Result<(), Diagnostic> {
     for (field, value) in object(patch, "the patch")? {
         match field.as_str() {
             "containers" => containers(process, value, false)?,
@@ -40,22 +79,27 @@ pub(crate) fn lay_on(process: &mut ProcessSpec, patch: &Value) -> Result<(), Str
     Ok(())
 }
 
-fn refuse(field: &str, refused: &[&str]) -> Result<(), String> {
+fn refuse(field: &str, refused: &[&str]) -> Result<(), Diagnostic> {
     if field.starts_with('$') || refused.contains(&field) {
-        return Err(format!("podSpecPatch: `{field}` cannot be patched here"));
+        let what = format!("podSpecPatch: `{field}` cannot be patched here");
+        return Err(Diagnostic::new(Code::Unsupported, what));
     }
     Ok(())
 }
 
-fn wrong(field: &str, kind: &str) -> String {
-    format!("podSpecPatch: `{field}` has to be {kind}")
+fn bad(what: &str) -> Diagnostic {
+    bad_value(format!("podSpecPatch: {what}"))
 }
 
-fn object<'v>(value: &'v Value, field: &str) -> Result<&'v Map<String, Value>, String> {
+fn wrong(field: &str, kind: &str) -> Diagnostic {
+    bad(&format!("`{field}` has to be {kind}"))
+}
+
+fn object<'v>(value: &'v Value, field: &str) -> Result<&'v Map<String, Value>, Diagnostic> {
     value.as_object().ok_or_else(|| wrong(field, "an object"))
 }
 
-fn list<'v>(value: &'v Value, field: &str) -> Result<&'v [Value], String> {
+fn list<'v>(value: &'v Value, field: &str) -> Result<&'v [Value], Diagnostic> {
     match value {
         Value::Null => Ok(&[]),
         Value::Array(items) => Ok(items),
@@ -63,7 +107,7 @@ fn list<'v>(value: &'v Value, field: &str) -> Result<&'v [Value], String> {
     }
 }
 
-fn text(value: &Value, field: &str) -> Result<String, String> {
+fn text(value: &Value, field: &str) -> Result<String, Diagnostic> {
     match value {
         Value::Null => Ok(String::new()),
         Value::String(text) => Ok(text.clone()),
@@ -71,11 +115,11 @@ fn text(value: &Value, field: &str) -> Result<String, String> {
     }
 }
 
-fn texts(value: &Value, field: &str) -> Result<Vec<String>, String> {
+fn texts(value: &Value, field: &str) -> Result<Vec<String>, Diagnostic> {
     list(value, field)?.iter().map(|item| text(item, field)).collect()
 }
 
-fn containers(process: &mut ProcessSpec, patches: &Value, init: bool) -> Result<(), String> {
+fn containers(process: &mut ProcessSpec, patches: &Value, init: bool) -> Result<(), Diagnostic> {
     for patch in list(patches, "containers")? {
         let patch = object(patch, "containers")?;
         let name = patch.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -86,7 +130,7 @@ fn containers(process: &mut ProcessSpec, patches: &Value, init: bool) -> Result<
         match found {
             Some(container) => self::container(container, patch)?,
             None if NOT_HERE.contains(&name) => {}
-            None => return Err(format!("podSpecPatch: there is no container {name:?} to patch")),
+            None => return Err(bad(&format!("there is no container {name:?} to patch"))),
         }
     }
     Ok(())
@@ -98,7 +142,7 @@ fn beside<'p>(process: &'p mut ProcessSpec, name: &str) -> Option<&'p mut Contai
     all.into_iter().find(|container| container.name == name)
 }
 
-fn container(container: &mut Container, patch: &Map<String, Value>) -> Result<(), String> {
+fn container(container: &mut Container, patch: &Map<String, Value>) -> Result<(), Diagnostic> {
     for (field, value) in patch {
         match field.as_str() {
             "name" => {}
@@ -118,12 +162,12 @@ fn container(container: &mut Container, patch: &Map<String, Value>) -> Result<()
     Ok(())
 }
 
-fn set_variable(all: &mut Vec<EnvVar>, patch: &Value) -> Result<(), String> {
+fn set_variable(all: &mut Vec<EnvVar>, patch: &Value) -> Result<(), Diagnostic> {
     let patch = object(patch, "env")?;
     refuse_any(patch)?;
     let name = patch.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.is_empty() || name.contains('=') {
-        return Err(format!("podSpecPatch: {name:?} is no name of a variable"));
+        return Err(bad(&format!("{name:?} is no name of a variable")));
     }
     let value = match (patch.get("valueFrom"), patch.get("value")) {
         (Some(from), _) => value_from(from)?,
@@ -136,14 +180,14 @@ fn set_variable(all: &mut Vec<EnvVar>, patch: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn refuse_any(patch: &Map<String, Value>) -> Result<(), String> {
+fn refuse_any(patch: &Map<String, Value>) -> Result<(), Diagnostic> {
     patch.keys().try_for_each(|field| refuse(field, &[]))
 }
 
-fn value_from(value: &Value) -> Result<EnvValue, String> {
+fn value_from(value: &Value) -> Result<EnvValue, Diagnostic> {
     let value = object(value, "env.valueFrom")?;
-    let key = |key: &Value| -> Result<KeyRef, String> {
-        serde_json::from_value(key.clone()).map_err(|error| format!("podSpecPatch: {error}"))
+    let key = |key: &Value| -> Result<KeyRef, Diagnostic> {
+        serde_json::from_value(key.clone()).map_err(|error| bad(&error.to_string()))
     };
     match (value.get("secretKeyRef"), value.get("configMapKeyRef")) {
         (Some(secret), _) => Ok(EnvValue::Secret(key(secret)?)),
@@ -152,7 +196,7 @@ fn value_from(value: &Value) -> Result<EnvValue, String> {
     }
 }
 
-fn claim(claim: &mut Claim, patch: &Value) -> Result<(), String> {
+fn claim(claim: &mut Claim, patch: &Value) -> Result<(), Diagnostic> {
     for (field, amounts) in object(patch, "resources")? {
         match field.as_str() {
             "requests" => merge(&mut claim.requests, amounts)?,
@@ -163,11 +207,11 @@ fn claim(claim: &mut Claim, patch: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn merge(resources: &mut Resources, patch: &Value) -> Result<(), String> {
+fn merge(resources: &mut Resources, patch: &Value) -> Result<(), Diagnostic> {
     for (name, value) in object(patch, "resources")? {
         let text = if value.is_null() { "0".to_owned() } else { plain(value) };
         if resources::quantity_milli(&text).is_none() {
-            return Err(format!("podSpecPatch: {text:?} is no quantity of {name}"));
+            return Err(bad(&format!("{text:?} is no quantity of {name}")));
         }
         let given = resources::of_quantities([(name.clone(), text)]);
         match name.as_str() {
@@ -250,7 +294,7 @@ mod tests {
             ),
         ] {
             let refused = lay_on(&mut process(), &patch).expect_err("it is refused");
-            assert!(refused.contains(word), "{patch}: {refused}");
+            assert!(refused.what.contains(word), "{patch}: {refused}");
         }
     }
 }

@@ -8,11 +8,12 @@ use argosy_model::process::{
     Container, EnvValue, EnvVar, OutputArtifact, OutputFile, OutputsSpec, ProcessSpec, SetMember,
     StagedInput, VolumeSource,
 };
-use argosy_model::{AttemptId, Resources, StepKey};
+use argosy_model::{AttemptId, Code, Diagnostic, Resources, StepKey};
 use serde_json::{Value, json};
 
 use crate::decide::render_text;
-use crate::outcome::{Last, Outcome, exit_code, seconds};
+use crate::fault::{bad_value, evaluation};
+use crate::outcome::{Last, Outcome, TryNames, exit_code, seconds};
 use crate::run::Run;
 use crate::scope::View;
 use crate::{names, patch};
@@ -31,27 +32,30 @@ pub struct Rendered {
 /// Renders the process of an attempt.
 ///
 /// # Errors
-/// The text for the person who looks at the step, when a tag cannot be replaced.
-pub fn render(run: &Run, attempt: AttemptId) -> Result<Rendered, String> {
+/// What the step is told: a tag cannot be replaced, or a value is not of its field's form.
+pub fn render(run: &Run, attempt: AttemptId) -> Result<Rendered, Diagnostic> {
     let key = attempt.step;
     let space = run.spec.space.clone();
     if let Some(task) = run.task_of(key) {
         let name = names::full_name(run, key);
         return Ok(Rendered { process: task.process.clone(), name, space });
     }
-    let template = run.template_of(key).ok_or("the step's template does not exist")?;
+    let template = run.template_of(key).ok_or_else(|| no_template("does not exist"))?;
     let process = match &template.body {
         Body::Process(process) | Body::ContainerSet(process) => process,
-        _ => return Err("the step's template makes no process".to_owned()),
+        _ => return Err(no_template("makes no process")),
     };
     let name = name_of(run, attempt, template);
     let view = late_view(run, attempt, template, &name);
     deadline_s(&view, template)?;
     let renderer = Renderer { view: &view };
-    let mut rendered =
-        renderer.process(template, process, attempt).map_err(|error| error.to_string())?;
+    let mut rendered = renderer.process(template, process, attempt).map_err(evaluation)?;
     renderer.lay_on(&process.patches, &mut rendered)?;
     Ok(Rendered { process: rendered, name, space })
+}
+
+fn no_template(what: &str) -> Diagnostic {
+    Diagnostic::new(Code::TemplateNotFound, format!("the step's template {what}"))
 }
 
 /// Ms that an attempt may run by its template. A bound that makes no sense had the attempt refused
@@ -66,12 +70,12 @@ pub(crate) fn bound_ms(run: &Run, attempt: AttemptId) -> Option<i64> {
 
 /// Seconds that an attempt may run, where its template bounds that; at least 1 (Kubernetes refuses
 /// a pod with less).
-fn deadline_s(view: &View<'_>, template: &Template) -> Result<Option<u32>, String> {
+fn deadline_s(view: &View<'_>, template: &Template) -> Result<Option<u32>, Diagnostic> {
     let Some(text) = &template.active_deadline_s else { return Ok(None) };
-    let text = render_text(view, text).map_err(|error| error.to_string())?;
+    let text = render_text(view, text).map_err(evaluation)?;
     let seconds = text.trim().parse().ok().filter(|seconds| *seconds > 0);
-    let refuse = || format!("activeDeadlineSeconds: {text:?} is not a whole number from 1 on");
-    Ok(Some(seconds.ok_or_else(refuse)?))
+    let what = || format!("activeDeadlineSeconds: {text:?} is not a whole number from 1 on");
+    Ok(Some(seconds.ok_or_else(|| bad_value(what()))?))
 }
 
 fn name_of(run: &Run, attempt: AttemptId, template: &Template) -> String {
@@ -122,14 +126,14 @@ fn late_view<'a>(run: &'a Run, attempt: AttemptId, template: &Template, name: &s
 }
 
 /// `retries` and `lastRetry.*`.
-fn last_retry(run: &Run, attempt: AttemptId) -> [(&'static str, Value); 5] {
+fn last_retry(run: &Run, attempt: AttemptId) -> TryNames {
     let before = run.at(attempt.step).attempts.iter().take(attempt.number as usize);
     let last = before.rev().find(|attempt| !attempt.was_infrastructure());
     let last = last.and_then(|last| Some((last.end.as_deref()?, last.kill)));
     let Some((end, kill)) = last else { return Last::no_names() };
     let Outcome { phase, message } = Outcome::of(end, kill, run);
     let (exit_code, seconds) = (exit_code(&end.exit), seconds(end));
-    Last { phase, message, exit_code, seconds }.names(user_tries(run, attempt))
+    Last { phase, message, exit_code, seconds }.names_for_next(user_tries(run, attempt))
 }
 
 struct Renderer<'v, 'r> {
@@ -188,15 +192,11 @@ impl Renderer<'_, '_> {
         })
     }
 
-    fn lay_on(&self, patches: &[Value], process: &mut ProcessSpec) -> Result<(), String> {
+    fn lay_on(&self, patches: &[Value], process: &mut ProcessSpec) -> Result<(), Diagnostic> {
         for given in patches {
             let tree = match given {
-                Value::String(text) => {
-                    let text = self.text(text).map_err(|error| error.to_string())?;
-                    serde_json::from_str(&text)
-                        .map_err(|error| format!("podSpecPatch: not JSON: {error}"))?
-                }
-                tree => self.tree(tree).map_err(|error| error.to_string())?,
+                Value::String(text) => patch::parse(&self.text(text).map_err(evaluation)?)?,
+                tree => self.tree(tree).map_err(evaluation)?,
             };
             patch::lay_on(process, &tree)?;
         }

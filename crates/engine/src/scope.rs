@@ -10,7 +10,9 @@ use crate::aggregate::aggregate;
 use crate::decide::render_text;
 use crate::failures;
 use crate::item;
+use crate::listed::{listed, written};
 use crate::names;
+use crate::outcome::{Last, TryNames};
 use crate::run::Run;
 
 /// The view from inside a template that a step carries out.
@@ -81,7 +83,9 @@ impl<'a> View<'a> {
                         (declared.name.clone(), text_or_null(value.as_deref()))
                     })
                     .collect();
-                Lookup::Known(Value::Object(map))
+                let values = template.inputs.parameters.iter().zip(parameters);
+                let list = values.map(|(declared, value)| listed(declared, value.as_deref()));
+                Lookup::Written { text: written(list), value: Value::Object(map) }
             }
             ["parameters", name @ ..] => {
                 let name = name.join(".");
@@ -170,7 +174,7 @@ impl<'a> View<'a> {
     fn sibling_value(&self, path: &[&str]) -> Lookup {
         let [name, rest @ ..] = path else { return Lookup::Unknown };
         if *name == "name" && rest.is_empty() {
-            return Lookup::Known(Value::String(names::display_name(self.run, self.owner)));
+            return Lookup::Known(Value::String(names::short_name(self.run, self.owner)));
         }
         let Some(key) = self.sibling(name) else { return Lookup::Unknown };
         let Some(step) = self.run.step(key) else { return Lookup::Unknown };
@@ -290,16 +294,18 @@ impl<'a> View<'a> {
         let Some(graph) = self.run.graph() else { return Lookup::Unknown };
         let values = &graph.arguments.parameters;
         match path {
-            [] => Lookup::Known(Value::Object(
-                values
-                    .iter()
-                    .filter_map(|p| Some((p.name.clone(), Value::from(p.value.clone()?))))
-                    .collect(),
-            )),
+            [] => Lookup::Written {
+                text: written(values.iter().map(|it| listed(it, it.value.as_deref()))),
+                value: Value::Object(
+                    values
+                        .iter()
+                        .filter_map(|p| Some((p.name.clone(), Value::from(p.value.clone()?))))
+                        .collect(),
+                ),
+            },
             ["json"] if values.iter().all(|parameter| parameter.name != "json") => {
-                let list: Vec<_> =
-                    values.iter().map(|p| json!({"name": p.name, "value": p.value})).collect();
-                Lookup::Known(Value::from(Value::from(list).to_string()))
+                let list = values.iter().map(|it| listed(it, it.value.as_deref()));
+                Lookup::Known(Value::from(written(list)))
             }
             name => {
                 let name = name.join(".");
@@ -318,8 +324,8 @@ impl<'a> View<'a> {
 impl Scope for View<'_> {
     fn get(&self, path: &[&str]) -> Lookup {
         let dotted = path.join(".");
-        if let Some((_, value)) = self.extra.iter().find(|(name, _)| *name == dotted) {
-            return Lookup::Known(value.clone());
+        if let Lookup::Known(value) = find(&self.extra, &dotted) {
+            return Lookup::Known(value);
         }
         match path {
             ["item", rest @ ..] => item::lookup(self.item, rest),
@@ -327,7 +333,11 @@ impl Scope for View<'_> {
             ["outputs", rest @ ..] => self.own_outputs(rest),
             ["steps" | "tasks", rest @ ..] => self.sibling_value(rest),
             ["workflow", rest @ ..] => self.workflow(rest),
-            ["lastRetry"] => self.group("lastRetry."),
+            ["retries"] => self.tries().map_or(Lookup::Unknown, |names| find(&names, "retries")),
+            ["lastRetry"] => self.last_retry(),
+            ["lastRetry", ..] => {
+                self.tries().map_or(Lookup::Unknown, |names| find(&names, &dotted))
+            }
             ["node", "name"] => Lookup::Known(json!(names::full_name(self.run, self.owner))),
             _ => Lookup::Unknown,
         }
@@ -335,15 +345,34 @@ impl Scope for View<'_> {
 }
 
 impl View<'_> {
-    /// The names on top that begin with `prefix`, as one object.
-    fn group(&self, prefix: &str) -> Lookup {
-        let map: Map<_, _> = self
-            .extra
+    /// `retries` and `lastRetry.*` of a template of steps or tasks that is tried again: upstream
+    /// replaces them in all of its text, and in nothing that it calls.
+    fn tries(&self) -> Option<TryNames> {
+        let step = self.run.step(self.owner)?;
+        let Role::Try(number) = step.role else { return None };
+        let Some(before) = number.checked_sub(1) else { return Some(Last::no_names()) };
+        let children = self.run.children(step.parent);
+        let last = nth(self.run, children, before, Role::Try(before))?;
+        Some(Last::of_step(self.run.at(last)).names_for_next(number))
+    }
+
+    /// What is known of the last try, as one object.
+    fn last_retry(&self) -> Lookup {
+        let of_try = self.tries();
+        let names = of_try.as_ref().map_or(&self.extra[..], |names| names);
+        let map: Map<_, _> = names
             .iter()
-            .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.into(), value.clone())))
+            .filter_map(|(name, value)| {
+                Some((name.strip_prefix("lastRetry.")?.into(), value.clone()))
+            })
             .collect();
         if map.is_empty() { Lookup::Unknown } else { Lookup::Known(Value::Object(map)) }
     }
+}
+
+fn find(names: &[(&'static str, Value)], name: &str) -> Lookup {
+    let found = names.iter().find(|(known, _)| *known == name);
+    found.map_or(Lookup::Unknown, |(_, value)| Lookup::Known(value.clone()))
 }
 
 /// The step that the call of that name made under `owner`, if it has been made.

@@ -186,7 +186,7 @@ fn exactly_as_many_bytes_as_the_limit_are_let_go_on() {
             };
             assert_eq!((world.run.phase, &world.started), (phase, &names(&started)));
             let told = format!(
-                "the run holds too much: {held} bytes is over the limit `run-bytes` of {most}"
+                "[E0107] the run holds too much: {held} bytes is over the limit `run-bytes` of {most}"
             );
             assert_eq!(world.run.message, if refused { &*told } else { "" });
         }

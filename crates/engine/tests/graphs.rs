@@ -422,7 +422,8 @@ fn endless_recursion_ends_at_the_limit() {
     let world = World::of(graph, |_, _, _| ok());
     assert_eq!(world.run.phase, RunPhase::Failed);
     let deepest = world.run.steps.iter().filter_map(|step| step.message.as_deref());
-    assert!(deepest.into_iter().any(|text| text.starts_with("Maximum recursion depth exceeded")));
+    let told = "[E0206] Maximum recursion depth exceeded";
+    assert!(deepest.into_iter().any(|text| text.starts_with(told)));
 }
 
 /// Templates that call each other down to a process: so many levels with it. They take turns in
@@ -607,8 +608,8 @@ fn the_list_of_failures_is_as_long_as_a_value_may_be() {
             let inputs = &exit.inputs.as_deref().unwrap().parameters;
             assert_eq!(inputs[0].as_deref(), Some(&*expected), "{length}");
         } else {
-            let told =
-                "{{workflow.failures}} has more than the 1048576 bytes that a value may have";
+            let told = "[E0107] {{workflow.failures}} has more than the 1048576 bytes that a value \
+                        may have";
             assert_eq!(exit.message.as_deref(), Some(told));
         }
     }

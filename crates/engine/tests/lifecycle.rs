@@ -104,7 +104,10 @@ fn what_never_ran_for_want_of_room_is_tried_again_after_a_while() {
     }
     let doubled = [0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
     assert_eq!(waits, [&doubled[..], &[60_000; 14]].concat());
-    assert_eq!(run.steps[0].message.as_deref(), Some("lost 21 times: cannot make a pipe"));
+    assert_eq!(
+        run.steps[0].message.as_deref(),
+        Some("[E0305] the attempt was lost 21 times, the last time so: cannot make a pipe")
+    );
 }
 
 #[test]
@@ -159,11 +162,12 @@ fn the_longest_time_of_all_tries_ends_the_one_that_runs_but_not_the_first() {
 #[test]
 fn the_last_try_is_seen_as_its_node_shows_it() {
     // argo-workflows `operator.go`: `lastChildNode.Phase` and `.Message`, in tags and expressions.
+    // Where there is no exit code, `executeTemplate` has 0 for the next try.
     let deadline = "Step exceeded its deadline";
     for (exit, phase, exit_code, message) in [
         (Some(Exit::Code(3)), "Failed", "3", "main: Error (exit code 3)"),
         (Some(Exit::OutOfMemory), "Failed", "137", "OOMKilled (exit code 137)"),
-        (Some(REFUSED), "Error", "-1", "no such image"),
+        (Some(REFUSED), "Error", "0", "no such image"),
         (None, "Failed", "143", deadline),
     ] {
         let condition =
@@ -293,7 +297,7 @@ fn a_number_or_time_from_a_tag_that_can_mean_nothing_ends_its_step_with_a_clear_
             code(1)
         });
         assert_eq!(world.phase("wf"), Phase::Error, "{more}");
-        assert_eq!(world.message("wf"), message, "{more}");
+        assert_eq!(world.message("wf"), format!("[E0213] {message}"), "{more}");
         assert_eq!(rendered.get(), run, "{more}");
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use argosy_engine::Input;
 use argosy_model::graph::Lock;
 use argosy_model::run::Plan;
-use argosy_model::{Effect, Phase, RunPhase, Shutdown, StepKey};
+use argosy_model::{Code, Diagnostic, Effect, Phase, RunPhase, Shutdown, StepKey};
 use common::{World, graph, ok};
 use serde_json::{Value, json};
 
@@ -102,7 +102,8 @@ fn whoever_waits_says_so_and_goes_on_once_it_may() {
 fn what_waits_is_ended_by_a_stop_and_by_a_refusal() {
     let stop = Input::Shutdown { how: Shutdown::Stop, message: String::new() };
     for (value, owner) in [(run_locked(), StepKey::NONE), (step_locked(), StepKey(2))] {
-        let refuse = Input::LocksRefused { step: owner, message: "no such map".into() };
+        let why = Diagnostic::new(Code::NotFound, "no such map");
+        let refuse = Input::LocksRefused { step: owner, why };
         for (input, phase) in [(stop.clone(), RunPhase::Failed), (refuse, RunPhase::Error)] {
             let mut world = waiting(value.clone());
             world.settle();

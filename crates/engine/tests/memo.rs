@@ -71,7 +71,7 @@ fn an_age_that_is_none_is_said() {
     for age in ["{{=\"-1s\"}}", "{{=\"60\"}}"] {
         let world = run(json!({"key": "k", "cache": "c", "max_age": age}), Some((1_000, "old")));
         assert_eq!(world.phase("wf[0].a"), Phase::Error, "{age}");
-        assert!(world.message("wf[0].a").starts_with("maxAge: "), "{age}");
+        assert!(world.message("wf[0].a").starts_with("[E0213] maxAge: "), "{age}");
         assert!(world.started.is_empty());
     }
 }

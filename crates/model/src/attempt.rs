@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::Diagnostic;
 use crate::run::Outputs;
 
 /// The phase of an attempt. Each is entered by one event.
@@ -137,6 +138,12 @@ impl End {
     #[must_use]
     pub fn with_message(exit: Exit, message: impl Into<String>) -> End {
         End { message: message.into(), ..End::bare(exit) }
+    }
+
+    /// The same for an error of ours, whose code stands before its text.
+    #[must_use]
+    pub fn with_error(exit: Exit, why: &Diagnostic) -> End {
+        End::with_message(exit, why.line())
     }
 }
 

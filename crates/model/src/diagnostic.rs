@@ -129,6 +129,13 @@ impl Diagnostic {
         self
     }
 
+    /// The same, told of a part of something larger.
+    #[must_use]
+    pub fn within(mut self, whole: &str) -> Diagnostic {
+        self.what = format!("{whole}: {}", self.what);
+        self
+    }
+
     /// The same, with its place.
     #[must_use]
     pub fn at(mut self, place: Place) -> Diagnostic {

@@ -102,6 +102,8 @@ pub struct Template {
     pub labels: Vec<(String, Text)>,
     /// Metadata of its processes, for the door to show.
     pub annotations: Vec<(String, Text)>,
+    /// What a person calls its steps, where that is not the last part of their name.
+    pub display_name: Option<Text>,
 }
 
 /// What a template does.

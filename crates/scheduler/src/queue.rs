@@ -223,6 +223,12 @@ impl Scheduler {
         true
     }
 
+    /// What of a request can keep a job from starting.
+    fn counted(&self, asked: &Resources) -> Resources {
+        let of = self.machines.iter().map(|machine| machine.charged(asked));
+        of.max_by_key(|charged| charged.cpu_milli).unwrap_or(*asked)
+    }
+
     /// Why a waiting job waits; `None` for one that does not.
     #[must_use]
     pub fn explain(&self, attempt: AttemptId) -> Option<Reason> {
@@ -245,14 +251,15 @@ impl Scheduler {
                 gpus: a.gpus.max(b.gpus),
             })
         };
-        let asked = job.resources;
+        let asked = self.counted(&job.resources);
         if !self.machines.iter().any(|machine| machine.could_take(&asked)) {
             let largest = most(|machine| machine.spec.capacity);
             return Some(Reason::NoMachineFits { asked, machines: self.machines.len(), largest });
         }
         if !self.machines.iter().any(|machine| machine.can_take(&asked)) {
             let free_slots = self.machines.iter().map(|m| m.free_slots).max().unwrap_or(0);
-            return Some(Reason::Busy { asked, free: most(|machine| machine.free), free_slots });
+            let (machines, free) = (self.machines.len(), most(|machine| machine.free));
+            return Some(Reason::Busy { asked, machines, free, free_slots });
         }
         let ahead = self.ready.range(..*order).count();
         Some(Reason::Behind { ahead })
@@ -329,7 +336,10 @@ mod tests {
         scheduler.enqueue(job(2, 10), 0);
         assert_eq!(placed(&mut scheduler, 0), [2]);
         let reason = scheduler.explain(id(1));
-        assert!(matches!(reason, Some(Reason::NoMachineFits { machines: 1, .. })), "{reason:?}");
+        // CPU is shared there: a request above the machine keeps nothing from starting.
+        let asked = Resources { cpu_milli: 0, memory_bytes: 11, gpus: 0 };
+        let largest = machine(10, 100).capacity;
+        assert_eq!(reason, Some(Reason::NoMachineFits { asked, machines: 1, largest }));
     }
 
     #[test]

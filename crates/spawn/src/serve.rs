@@ -28,6 +28,9 @@ pub const SOCKET_FILE: &str = "spawner.sock";
 /// How long a spawner without client and jobs waits for one.
 pub const IDLE: Duration = Duration::from_secs(10);
 
+/// How often a spawner without client sees to it that it can be reached.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// Orders carried out before reports are sent and the ended are reaped again: forking takes long
 /// enough that a large batch would hold up both.
 const ORDERS_A_TURN: usize = 16;
@@ -74,6 +77,8 @@ struct Spawner {
     listener: UnixListener,
     client: Option<Client>,
     jobs: Jobs,
+    /// How long nothing has happened, as far as it matters.
+    quiet: Duration,
 }
 
 struct Client {
@@ -113,15 +118,14 @@ impl Spawner {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = UnixListener::bind(SOCKET_FILE)?;
-        fs::set_permissions(SOCKET_FILE, Permissions::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
+        let listener = listen()?;
         Ok(Self {
             boot: fs::read_to_string("/proc/sys/kernel/random/uuid")?.trim_end().to_owned(),
             signals: sys::signal_fd(&[libc::SIGCHLD, libc::SIGTERM])?,
             listener,
             client: None,
             jobs: Jobs::new(parent, notes, Outputs::new()?),
+            quiet: Duration::ZERO,
             data_dir,
         })
     }
@@ -156,24 +160,47 @@ impl Spawner {
     }
 
     /// Waits for something to do; `None` if there has been nothing for too long.
-    fn wait(&self, idle: Duration) -> io::Result<Option<Ready>> {
+    fn wait(&mut self, idle: Duration) -> io::Result<Option<Ready>> {
+        loop {
+            let limit = match &self.client {
+                Some(client) => client.behind.then_some(Duration::ZERO),
+                None if self.jobs.is_empty() => Some(LOOK.min(idle)),
+                None => Some(LOOK),
+            };
+            let ready = self.poll(limit)?;
+            if let Some(ready) = ready.or_else(|| self.client.is_some().then(Ready::default)) {
+                self.quiet = Duration::ZERO;
+                return Ok(Some(ready));
+            }
+            self.quiet += limit.unwrap_or_default();
+            if self.jobs.is_empty() && self.quiet >= idle {
+                return Ok(None);
+            }
+            // Somebody may have tidied up.
+            if fs::metadata(SOCKET_FILE).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                match listen() {
+                    Ok(listener) => self.listener = listener,
+                    // The whole directory: nobody will ever ask for what runs here.
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+
+    /// What there is to do; `None` if nothing comes for so long.
+    fn poll(&self, limit: Option<Duration>) -> io::Result<Option<Ready>> {
         let mut polled = vec![
             PollFd::new(&self.signals, PollFlags::IN),
             PollFd::new(self.jobs.notes(), PollFlags::IN),
             PollFd::new(self.jobs.outputs(), PollFlags::IN),
             PollFd::new(&self.listener, PollFlags::IN),
         ];
-        let mut timeout = None;
-        match &self.client {
-            Some(client) => {
-                polled.push(PollFd::new(&client.stream, client.interest()));
-                timeout = client.behind.then(Timespec::default);
-            }
-            None if self.jobs.is_empty() => timeout = Timespec::try_from(idle).ok(),
-            None => {}
+        if let Some(client) = &self.client {
+            polled.push(PollFd::new(&client.stream, client.interest()));
         }
-        let count = poll(&mut polled, timeout.as_ref())?;
-        if count == 0 && self.client.is_none() {
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        if poll(&mut polled, limit.as_ref())? == 0 {
             return Ok(None);
         }
         let mut found = polled.iter().map(|one| !one.revents().is_empty());
@@ -239,6 +266,14 @@ impl Spawner {
         }
         tell(&mut self.client, &Report::Listed);
     }
+}
+
+/// The socket, where servers look for it.
+fn listen() -> io::Result<UnixListener> {
+    let listener = UnixListener::bind(SOCKET_FILE)?;
+    fs::set_permissions(SOCKET_FILE, Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
 /// Lets the spawner open as many files as it may: it has some for each job. What jobs may open is

@@ -137,7 +137,7 @@ impl<'a> Nodes<'a> {
         let mut node = Map::new();
         node.insert("id".into(), json!(names::node_id(&self.run.spec.name, &full)));
         node.insert("name".into(), json!(full));
-        node.insert("displayName".into(), json!(self.display_name(key)));
+        node.insert("displayName".into(), json!(names::display_name(self.run, key)));
         self.put_template(key, step, &mut node);
         node.insert("phase".into(), json!(step.phase.as_str()));
         if let Some(boundary) = self.boundary(key) {
@@ -176,12 +176,6 @@ impl<'a> Nodes<'a> {
             node.insert("nodeFlag".into(), json!({"retried": true}));
         }
         node
-    }
-
-    /// A step group's display name is its number in brackets; everything else is the last part of
-    /// its name.
-    fn display_name(&self, key: StepKey) -> String {
-        names::display_name(self.run, key)
     }
 
     fn put_template(&self, key: StepKey, step: &Step, node: &mut Map<String, Value>) {
@@ -327,7 +321,7 @@ impl<'a> Nodes<'a> {
             node.insert("name".into(), json!(full));
             node.insert(
                 "displayName".into(),
-                json!(format!("{}({number})", self.display_name(key))),
+                json!(format!("{}({number})", names::short_name(self.run, key))),
             );
             node.insert("type".into(), json!("Pod"));
             node.insert("nodeFlag".into(), json!({"retried": true}));

@@ -1,8 +1,8 @@
 //! What no upstream's API has: applying documents of any kind, explanations, timelines.
 
-use argosy_engine::names;
+use argosy_engine::{Waiting, names};
+use argosy_model::StepKey;
 use argosy_model::attempt::Attempt;
-use argosy_model::{AttemptId, AttemptPhase, Kind, Phase, Step, StepKey};
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
@@ -48,30 +48,11 @@ pub(super) async fn explain(
     Path((space, name)): Path<(String, String)>,
 ) -> Answer<Json<Value>> {
     let view = workflows::view(&door, &space, &name).await?;
-    let name = view.read(|run| run.spec.name.clone());
-    let (phase, waiting) = view.show(|run| {
-        let keys = (0u32..).map(StepKey).take(run.steps.len());
-        let waiting = keys
-            .filter_map(|key| run.step(key).map(|step| (key, step)))
-            .filter(|(_, step)| !step.phase.is_terminal())
-            .filter(|(key, step)| {
-                let leaf = step.kind.has_attempts() || step.kind == Kind::Suspend;
-                leaf || waits_for_lock(run, *key)
-            })
-            .map(|(key, step)| {
-                let queued = run
-                    .current_attempt(key)
-                    .filter(|(_, attempt)| attempt.phase == AttemptPhase::Queued);
-                let reason = engine_reason(run, key, step);
-                (names::full_name(run, key), queued.map(|(id, _)| id), reason)
-            })
-            .take(1_000);
-        let waiting: Vec<_> = run_reason(run).into_iter().chain(waiting).collect();
-        (run.phase, waiting)
-    });
+    let (phase, name, waiting) =
+        view.show(|run| (run.phase, run.spec.name.clone(), argosy_engine::explain(run, EXPLAINED)));
     let mut steps = Vec::new();
-    for (step, queued, reason) in waiting {
-        let from_queue = match queued {
+    for Waiting { step, attempt, why } in waiting {
+        let from_queue = match attempt {
             Some(attempt) => door.service.explain(attempt).await?,
             None => None,
         };
@@ -79,42 +60,14 @@ pub(super) async fn explain(
             Some(reason) => json!({
                 "step": step, "sentence": reason.sentence(),
                 "detail": reason, "remedy": reason.remedy()}),
-            None => json!({"step": step, "sentence": reason}),
+            None => json!({"step": step, "sentence": why.sentence(&name), "detail": why}),
         });
     }
     Ok(Json(json!({"run": name, "phase": phase.as_str(), "steps": steps})))
 }
 
-fn waits_for_lock(run: &argosy_engine::Run, key: StepKey) -> bool {
-    run.locks.get(&key).is_some_and(|holding| !holding.taken)
-}
-
-/// Why a run has not begun.
-fn run_reason(run: &argosy_engine::Run) -> Option<(String, Option<AttemptId>, String)> {
-    let waits = waits_for_lock(run, StepKey::NONE) && run.steps.is_empty();
-    waits.then(|| (run.spec.name.clone(), None, run.message.clone()))
-}
-
-/// Why a step is where it is, as far as the run alone decides.
-fn engine_reason(run: &argosy_engine::Run, key: StepKey, step: &Step) -> String {
-    if let (true, Some(message)) = (waits_for_lock(run, key), &step.message) {
-        return message.to_string();
-    }
-    match (step.kind, step.phase, step.attempts.last().map(|attempt| attempt.phase)) {
-        (Kind::Suspend, Phase::Running, _) => {
-            "waits for somebody to resume it (`argosy resume`)".to_owned()
-        }
-        (_, Phase::Waiting, None) if run.suspended => {
-            "waits for the run to be resumed (`argosy resume`)".to_owned()
-        }
-        (_, Phase::Waiting, None) => {
-            "waits for another step to end: the limit `parallelism` is reached".to_owned()
-        }
-        (_, _, Some(AttemptPhase::Placed)) => "is being started".to_owned(),
-        (_, _, Some(AttemptPhase::Running)) => "runs".to_owned(),
-        _ => "waits for a machine".to_owned(),
-    }
-}
+/// How many steps are explained.
+const EXPLAINED: usize = 1_000;
 
 /// `GET /argosy/v1/spaces/{space}/runs/{name}/steps?step=`: the step of that name with the timeline
 /// of every attempt, or all steps.

@@ -484,3 +484,72 @@ fn locks_and_caches_see_what_is_there_before_a_template_begins() {
     }
     assert_eq!(with("", &memo(&"k".repeat(254))), ["E0107 9:20"]);
 }
+
+#[test]
+fn patches_without_tags_are_judged_when_they_are_read() {
+    let own = |patch: &str| {
+        format!("{HEAD}  - name: main\n    podSpecPatch: '{patch}'\n    container: {{image: a}}\n")
+    };
+    let of_run = |patch: &str| {
+        let head = HEAD.replace("  templates:\n", "");
+        format!(
+            "{head}  podSpecPatch: '{patch}'\n  templates:\n  - name: main\n    container: {{image: a}}\n  - name: more\n    container: {{image: a}}\n"
+        )
+    };
+    for (patch, code) in [
+        (
+            "{\"containers\": [{\"name\": \"main\", \"resources\": {\"limits\": {\"cpu\": 1}}}]}",
+            None,
+        ),
+        ("{\"volumes\": []}", Some("E0211")),
+        ("{\"containers\": [{\"name\": \"main\", \"volumeMounts\": []}]}", Some("E0211")),
+        ("{\"containers\": {}}", Some("E0213")),
+        ("containers: [{name: main, resources: {limits: {memory: 1GB}}}]", Some("E0213")),
+        ("[]", Some("E0213")),
+        // What a tag comes to is not known yet.
+        ("{\"volumes\": [\"{{workflow.name}}\"]}", None),
+        ("{{workflow.name}}", None),
+    ] {
+        let told = |place: &str| code.map(|code| format!("{code} {place}")).into_iter();
+        assert_eq!(refusals(&own(patch)), told("7:19").collect::<Vec<_>>(), "{patch}");
+        assert_eq!(
+            refusals(&of_run(patch)),
+            told("5:17").collect::<Vec<_>>(),
+            "of the run: {patch}"
+        );
+    }
+    // A container that a template does not have: known of the template's own patch alone.
+    let other = "{\"containers\": [{\"name\": \"other\", \"image\": \"b\"}]}";
+    assert_eq!(refusals(&own(other)), ["E0213 7:19"]);
+    assert_eq!(refusals(&of_run(other)), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_template_calls_its_steps_is_judged_where_it_holds_no_tags() {
+    check(&[(
+        "  - name: main\n    annotations: {workflows.argoproj.io/display-name: a b}\n    container: {image: a}\n",
+        "E0109 7:55",
+    )]);
+    for name in ["os-9.1", "'{{workflow.name}}'"] {
+        let text = format!(
+            "{HEAD}  - name: main\n    annotations: {{workflows.argoproj.io/display-name: {name}}}\n    container: {{image: a}}\n"
+        );
+        assert_eq!(refusals(&text), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_task_that_would_count_twice_is_refused() {
+    let tasks = "  - name: main\n    dag:\n      tasks:\n      - {name: a, template: leaf}\n      - {name: b, template: leaf}\n";
+    for (depends, refusal) in [
+        ("atLeast(2, a, b)", None),
+        ("atLeast(2, a, a)", Some("E0205 11:44")),
+        ("atLeast(2, a.Failed, a.Errored, b)", Some("E0205 11:44")),
+        ("any(a, a)", None),
+    ] {
+        let text = format!(
+            "{HEAD}{tasks}      - {{name: c, template: leaf, depends: '{depends}'}}\n{LEAF}"
+        );
+        assert_eq!(refusals(&text), refusal.into_iter().collect::<Vec<_>>(), "{depends}");
+    }
+}

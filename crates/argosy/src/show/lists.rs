@@ -155,7 +155,8 @@ fn of_exit(exit: &Exit) -> String {
         }
         Exit::Killed => "ended from here",
         Exit::OutOfMemory => "ended by the kernel for want of memory",
-        Exit::Lost => "not made for want of room, or lost with the process that watches over it",
+        // The message says with what, or for want of what.
+        Exit::Lost => "lost",
         Exit::NotStarted => "never started",
         Exit::Refused => "could not be started",
         Exit::OutputsLost => "ended well, but its outputs could not be kept",

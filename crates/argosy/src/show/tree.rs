@@ -93,6 +93,8 @@ struct Tree<'a> {
     name: &'a str,
     nodes: &'a Map<String, Value>,
     children: HashMap<&'a str, Vec<&'a Value>>,
+    /// Nodes that are no other's children: the run itself, exit handlers and hooks.
+    tops: Vec<&'a Value>,
     now_ms: i64,
 }
 
@@ -110,17 +112,21 @@ impl<'a> Tree<'a> {
         let name = workflow["metadata"]["name"].as_str().unwrap_or_default();
         let mut children: HashMap<&str, Vec<&Value>> = HashMap::new();
         let grouped = groups(nodes);
+        let mut tops = Vec::new();
         for node in nodes.values() {
             let id = node["id"].as_str().unwrap_or_default();
             let parent = grouped.get(id).copied().or(node["boundaryID"].as_str());
-            if let Some(parent) = parent.filter(|parent| *parent != id) {
-                children.entry(parent).or_default().push(node);
+            match parent.filter(|parent| *parent != id) {
+                Some(parent) => children.entry(parent).or_default().push(node),
+                None if id != name => tops.push(node),
+                None => {}
             }
         }
+        tops.sort_by_cached_key(|node| started(node));
         for list in children.values_mut() {
             list.sort_by_cached_key(|node| started(node));
         }
-        Tree { name, nodes, children, now_ms }
+        Tree { name, nodes, children, tops, now_ms }
     }
 
     fn table(&self, wide: bool) -> String {
@@ -128,13 +134,7 @@ impl<'a> Tree<'a> {
         if let Some(root) = self.nodes.get(self.name) {
             self.draw(root, " ", " ", &mut lines);
         }
-        let tops = self
-            .nodes
-            .values()
-            .filter(|node| node["boundaryID"].is_null() && node["id"].as_str() != Some(self.name));
-        let mut tops: Vec<_> = tops.collect();
-        tops.sort_by_cached_key(|node| started(node));
-        for top in tops {
+        for top in &self.tops {
             lines.push(Line::blank());
             self.draw(top, " ", " ", &mut lines);
         }
@@ -337,6 +337,17 @@ mod tests {
             node("wf[0].set.b", "Container", Some("wf[0].set"), &[]),
         ]);
         assert_eq!(lines, [" ✔ wf", " └───✔ set", "     ├─✔ a", "     └─✔ b"]);
+    }
+
+    #[test]
+    fn tries_of_the_entrypoint_are_drawn_below_it_and_exit_handlers_apart() {
+        let lines = drawn(vec![
+            node("wf", "Retry", None, &["wf(0)", "wf(1)"]),
+            node("wf(0)", "Pod", None, &[]),
+            node("wf(1)", "Pod", None, &[]),
+            node("wf.onExit", "Pod", None, &[]),
+        ]);
+        assert_eq!(lines, [" ✔ wf", " ├─✔ wf(0)", " └─✔ wf(1)", "", " ✔ onExit"]);
     }
 
     #[test]

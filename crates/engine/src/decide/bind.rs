@@ -3,11 +3,12 @@
 use argosy_model::graph::{
     Argument, Arguments, ArtifactArgument, ArtifactSource, InputArtifactDecl, Template,
 };
-use argosy_model::{Archive, Artifact, Inputs, Location, StepKey, limits};
+use argosy_model::{Archive, Artifact, Code, Diagnostic, Inputs, Location, StepKey, limits};
 use argosy_template::{Env, Lookup, Scope};
 use serde_json::Value;
 
 use super::turn::Turn;
+use crate::fault::evaluation;
 use crate::names::{fnv1a, plain};
 use crate::scope::View;
 
@@ -15,24 +16,33 @@ use crate::scope::View;
 #[derive(Debug)]
 pub(super) enum Miss {
     /// Its producer was skipped.
-    Absent(String),
+    Absent(Diagnostic),
     /// Anything else.
-    Failed(String),
+    Failed(Diagnostic),
 }
 
 impl Miss {
-    pub(super) fn text(self) -> String {
+    pub(super) fn why(self) -> Diagnostic {
         match self {
-            Miss::Absent(text) | Miss::Failed(text) => text,
+            Miss::Absent(why) | Miss::Failed(why) => why,
         }
+    }
+
+    /// Its producer left nothing.
+    pub(super) fn absent(what: impl Into<String>) -> Miss {
+        Miss::Absent(Diagnostic::new(Code::EvaluationFailed, what))
+    }
+
+    fn failed(what: impl Into<String>) -> Miss {
+        Miss::Failed(Diagnostic::new(Code::EvaluationFailed, what))
     }
 }
 
 impl From<argosy_template::Error> for Miss {
     fn from(error: argosy_template::Error) -> Self {
         match error {
-            argosy_template::Error::Absent { .. } => Miss::Absent(error.to_string()),
-            other => Miss::Failed(other.to_string()),
+            argosy_template::Error::Absent { .. } => Miss::Absent(evaluation(error)),
+            other => Miss::Failed(evaluation(other)),
         }
     }
 }
@@ -77,7 +87,7 @@ pub(super) fn bind(
     view: &View<'_>,
     template: &Template,
     arguments: &Arguments,
-) -> Result<Inputs, String> {
+) -> Result<Inputs, Diagnostic> {
     let mut parameters: Vec<Option<Box<str>>> = Vec::new();
     for declared in &template.inputs.parameters {
         let given = arguments.parameters.iter().find(|given| given.name == declared.name);
@@ -85,8 +95,7 @@ pub(super) fn bind(
         let own = View { own: Some((template, &parameters)), ..view.of_template() };
         let value = parameter((view, &own), declared, given)?;
         limits::PARAMETER_BYTES
-            .check(value.len() as u64, &format!("parameter `{}`", declared.name))
-            .map_err(|refused| refused.what)?;
+            .check(value.len() as u64, &format!("parameter `{}`", declared.name))?;
         parameters.push(Some(value.into_boxed_str()));
     }
     let artifacts = template
@@ -97,7 +106,7 @@ pub(super) fn bind(
             let own = View { own: Some((template, &parameters)), ..view.of_template() };
             artifact((view, &own), declared, arguments)
         })
-        .collect::<Result<Vec<_>, String>>()?;
+        .collect::<Result<Vec<_>, Diagnostic>>()?;
     Ok(Inputs { parameters: parameters.into(), artifacts: artifacts.into() })
 }
 
@@ -107,28 +116,33 @@ fn parameter(
     (caller, own): (&View<'_>, &View<'_>),
     declared: &Argument,
     given: Option<&Argument>,
-) -> Result<String, String> {
+) -> Result<String, Diagnostic> {
     let fallback = || declared.default.as_deref().map(|text| render_text(own, text));
     let found = match given.map(|given| argument(caller, given)) {
         Some(Ok(Some(value))) => Some(value),
-        Some(Err(Miss::Absent(text))) => match fallback() {
-            Some(value) => Some(value.map_err(|error| error.to_string())?),
-            None => return Err(text),
+        Some(Err(Miss::Absent(why))) => match fallback() {
+            Some(value) => Some(value.map_err(evaluation)?),
+            None => return Err(why),
         },
-        Some(Err(miss)) => return Err(miss.text()),
-        Some(Ok(None)) | None => argument(own, declared).map_err(Miss::text)?,
+        Some(Err(miss)) => return Err(miss.why()),
+        Some(Ok(None)) | None => argument(own, declared).map_err(Miss::why)?,
     };
     let value = match found {
         Some(value) => value,
-        None => return Err(format!("inputs.parameters.{} was not supplied", declared.name)),
+        None => return Err(not_supplied("parameters", &declared.name)),
     };
     if !declared.allowed.is_empty() && !declared.allowed.contains(&value) {
-        return Err(format!(
-            "inputs.parameters.{}: {value:?} is not among the allowed values {:?}",
-            declared.name, declared.allowed
-        ));
+        let (name, allowed) = (&declared.name, &declared.allowed);
+        let what = format!(
+            "inputs.parameters.{name}: {value:?} is not among the allowed values {allowed:?}"
+        );
+        return Err(Diagnostic::new(Code::NotInEnum, what));
     }
     Ok(value)
+}
+
+fn not_supplied(kind: &str, name: &str) -> Diagnostic {
+    Diagnostic::new(Code::MissingArgument, format!("inputs.{kind}.{name} was not supplied"))
 }
 
 /// The value that an argument or declaration gives by itself.
@@ -151,7 +165,8 @@ pub(super) fn argument(view: &View<'_>, argument: &Argument) -> Result<Option<St
             (Some((_, value)), _) => Ok(Some(value.clone())),
             (None, Some(default)) => Ok(Some(render_text(view, default)?)),
             (None, None) => {
-                Err(Miss::Failed(format!("config map {map:?} has no key {key:?} here")))
+                let what = format!("config map {map:?} has no key {key:?} here");
+                Err(Miss::Failed(Diagnostic::new(Code::NotFound, what)))
             }
         };
     }
@@ -165,7 +180,7 @@ fn artifact(
     (caller, own): (&View<'_>, &View<'_>),
     declared: &InputArtifactDecl,
     arguments: &Arguments,
-) -> Result<Option<Artifact>, String> {
+) -> Result<Option<Artifact>, Diagnostic> {
     let name = &declared.argument.name;
     let optional = declared.argument.optional;
     let given = arguments.artifacts.iter().find(|given| given.name == *name);
@@ -176,13 +191,13 @@ fn artifact(
             Ok(Some(artifact)) => return Ok(Some(artifact)),
             Ok(None) => {}
             Err(_) if optional => return Ok(None),
-            Err(miss) => return Err(miss.text()),
+            Err(miss) => return Err(miss.why()),
         }
     }
     if optional {
         return Ok(None);
     }
-    Err(format!("inputs.artifacts.{name} was not supplied"))
+    Err(not_supplied("artifacts", name))
 }
 
 /// The artifact that an argument names.
@@ -236,10 +251,10 @@ pub(super) fn artifact_source(
 
 fn artifact_value(value: Value, source: &str) -> Result<Option<Artifact>, Miss> {
     match value {
-        Value::Null => Err(Miss::Absent(format!("{source}: the artifact is absent"))),
+        Value::Null => Err(Miss::absent(format!("{source}: the artifact is absent"))),
         value => serde_json::from_value(value)
             .map(Some)
-            .map_err(|_| Miss::Failed(format!("{source}: the value is not an artifact"))),
+            .map_err(|_| Miss::failed(format!("{source}: the value is not an artifact"))),
     }
 }
 
@@ -251,9 +266,9 @@ fn artifact_tag(view: &View<'_>, tag: &str) -> Result<Artifact, Miss> {
     let path: Vec<&str> = name.split('.').collect();
     match view.get(&path) {
         Lookup::Known(value) | Lookup::Written { value, .. } => artifact_value(value, tag)?
-            .ok_or_else(|| Miss::Failed(format!("{tag} names no artifact"))),
-        Lookup::Absent => Err(Miss::Absent(format!("{tag}: its producer was skipped or omitted"))),
-        Lookup::TooLarge { .. } => Err(Miss::Failed(format!("{tag} names no artifact"))),
-        Lookup::Unknown => Err(Miss::Failed(format!("failed to resolve {tag}"))),
+            .ok_or_else(|| Miss::failed(format!("{tag} names no artifact"))),
+        Lookup::Absent => Err(Miss::absent(format!("{tag}: its producer was skipped or omitted"))),
+        Lookup::TooLarge { .. } => Err(Miss::failed(format!("{tag} names no artifact"))),
+        Lookup::Unknown => Err(Miss::failed(format!("failed to resolve {tag}"))),
     }
 }

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use argosy_model::event::StepSeed;
 use argosy_model::graph::{Argument, Arguments, Body, Call, Graph, Target, Template};
 use argosy_model::run::Plan;
-use argosy_model::{Event, Inputs, Item, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits};
+use argosy_model::{
+    Code, Diagnostic, Event, Inputs, Item, Kind, Phase, Role, RunSpec, Shutdown, StepKey, limits,
+};
 
 use super::bind::{self, bind};
 use super::limit::WITH_THE_RUN;
 use super::turn::{Turn, Work};
 use crate::Run;
+use crate::fault::evaluation;
+use crate::names;
 use crate::scope::View;
 
 /// Whether a retry of this body is a step of its own, with the tries below it.
@@ -40,14 +44,8 @@ impl Turn<'_> {
     /// The root: the entrypoint, given the run's own arguments.
     pub(super) fn make_root(&mut self, graph: &Graph) {
         let Some(template) = graph.templates.get(graph.entrypoint as usize) else {
-            let text = "the entrypoint does not exist".to_owned();
-            return self.add_ended(
-                StepKey::NONE,
-                Role::Root,
-                StepSeed::NO_TEMPLATE,
-                Phase::Error,
-                text,
-            );
+            let why = Diagnostic::new(Code::TemplateNotFound, "the entrypoint does not exist");
+            return self.add_refused(StepKey::NONE, Role::Root, StepSeed::NO_TEMPLATE, &why);
         };
         let given = |p: &Argument| Argument {
             name: p.name.clone(),
@@ -100,14 +98,14 @@ impl Turn<'_> {
                 );
                 return self.add_ended(parent, role, shown, Phase::Skipped, text);
             }
-            Some(Err(text)) => return self.add_ended(parent, role, shown, Phase::Error, text),
+            Some(Err(why)) => return self.add_refused(parent, role, shown, &why),
         }
         match target {
             Ok((at, template)) => {
                 let inputs = bind(&view, template, &call.arguments);
                 self.make_step(parent, role, at, template, inputs);
             }
-            Err(text) => self.add_ended(parent, role, shown, Phase::Error, text),
+            Err(why) => self.add_refused(parent, role, shown, &why),
         }
     }
 
@@ -117,11 +115,11 @@ impl Turn<'_> {
         role: Role,
         at: u32,
         template: &Template,
-        inputs: Result<Inputs, String>,
+        inputs: Result<Inputs, Diagnostic>,
     ) {
         let inputs = match inputs {
             Ok(inputs) => inputs,
-            Err(text) => return self.add_ended(parent, role, at, Phase::Error, text),
+            Err(why) => return self.add_refused(parent, role, at, &why),
         };
         if self.depth(parent) as u64 >= limits::CALL_DEPTH.max {
             let text = format!(
@@ -129,11 +127,15 @@ impl Turn<'_> {
                 limits::CALL_DEPTH.name,
                 limits::CALL_DEPTH.max
             );
-            return self.add_ended(parent, role, at, Phase::Error, text);
+            let why = Diagnostic::new(Code::TooDeep, text);
+            return self.add_refused(parent, role, at, &why);
         }
         self.spend(size(&inputs) / BYTES);
         let kind = if retries_below(template) { Kind::Retry } else { kind_of(template) };
         let key = self.add(parent, role, kind, at, Some(inputs));
+        if let Some(Err(why)) = names::given_name(self.run, key) {
+            return self.refuse(key, &why);
+        }
         self.set_timeout(key, template);
         self.then(Work::Open(key));
     }
@@ -299,26 +301,27 @@ pub(super) fn resolve<'g>(
     view: &View<'_>,
     graph: &'g Graph,
     target: &Target,
-) -> Result<(u32, &'g Template), String> {
+) -> Result<(u32, &'g Template), Diagnostic> {
+    let missing = |what: String| Diagnostic::new(Code::TemplateNotFound, what);
     let at = match target {
         Target::Template(at) => *at,
         Target::Named { scope, name } => {
-            let name = bind::render_text(view, name).map_err(|error| error.to_string())?;
+            let name = bind::render_text(view, name).map_err(evaluation)?;
             view.run
                 .compiled
                 .template(scope, &name)
-                .ok_or_else(|| format!("template {name:?} does not exist"))?
+                .ok_or_else(|| missing(format!("template {name:?} does not exist")))?
         }
     };
     let template = graph.templates.get(at as usize);
-    Ok((at, template.ok_or_else(|| "the template does not exist".to_owned())?))
+    Ok((at, template.ok_or_else(|| missing("the template does not exist".to_owned()))?))
 }
 
 /// Whether a `when` holds.
-fn holds(view: &View<'_>, when: &str) -> Result<bool, String> {
+fn holds(view: &View<'_>, when: &str) -> Result<bool, Diagnostic> {
     let mut env = bind::env(view);
-    let parsed = view.run.compiled.when(when).map_err(|error| error.to_string())?;
-    parsed.eval(view, &mut env).map_err(|error| error.to_string())
+    let parsed = view.run.compiled.when(when).map_err(evaluation)?;
+    parsed.eval(view, &mut env).map_err(evaluation)
 }
 
 /// A `when` as messages show it, with its tags replaced where they can be.

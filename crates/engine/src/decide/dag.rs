@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use argosy_model::graph::Dag;
-use argosy_model::{Phase, Role, StepKey};
+use argosy_model::{Code, Diagnostic, Phase, Role, StepKey};
 
 use super::bind::render_text;
 use super::making::dag_of;
@@ -13,6 +13,7 @@ use super::turn::Turn;
 use crate::compiled::DagPlan;
 use crate::depends::Condition;
 use crate::eager;
+use crate::fault::evaluation;
 use crate::frame::{Calls, DagFrame};
 use crate::run::Run;
 use crate::scope::View;
@@ -21,7 +22,7 @@ impl Turn<'_> {
     pub(super) fn open_dag(&mut self, key: StepKey) {
         let wanted = match prepare(self.run, key, self.now_ms) {
             Ok(wanted) => wanted,
-            Err(text) => return self.end(key, Phase::Error, Some(text), None),
+            Err(why) => return self.refuse(key, &why),
         };
         self.spend(wanted as u64);
         if wanted == 0 {
@@ -242,15 +243,15 @@ fn items(run: &Run, fan_out: StepKey) -> impl Iterator<Item = Phase> {
 
 /// Fills in what a DAG's frame derives from its graph. Tasks without dependencies that have no step
 /// are ready. Tells how many tasks are wanted.
-fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<usize, String> {
+fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<usize, Diagnostic> {
     let spec = Arc::clone(&run.spec);
     let template = run.at(key).template;
     let Some(dag) = dag_of(&spec, template) else {
-        return Err("the DAG does not exist".to_owned());
+        return Err(no_dag());
     };
     let compiled = Arc::clone(&run.compiled);
     let Some(plan) = compiled.dag(template) else {
-        return Err("the DAG does not exist".to_owned());
+        return Err(no_dag());
     };
     let targets = targets(&View::inside(run, key, now_ms), dag, plan)?;
     let mut wanted = vec![false; dag.tasks.len()];
@@ -285,20 +286,27 @@ fn prepare(run: &mut Run, key: StepKey, now_ms: i64) -> Result<usize, String> {
     Ok(count)
 }
 
-fn targets(view: &View<'_>, dag: &Dag, plan: &DagPlan) -> Result<Vec<u32>, String> {
+fn no_dag() -> Diagnostic {
+    Diagnostic::new(Code::TemplateNotFound, "the DAG does not exist")
+}
+
+fn targets(view: &View<'_>, dag: &Dag, plan: &DagPlan) -> Result<Vec<u32>, Diagnostic> {
     let positions = (0u32..).zip(&dag.tasks);
     let Some(text) = &dag.target else {
         let is_leaf = |at: u32| plan.dependents.get(at as usize).is_none_or(Vec::is_empty);
         return Ok(positions.map(|(at, _)| at).filter(|at| is_leaf(*at)).collect());
     };
-    let names = render_text(view, text).map_err(|error| error.to_string())?;
+    let names = render_text(view, text).map_err(evaluation)?;
     let positions: std::collections::HashMap<&str, u32> =
         positions.map(|(at, task)| (task.name.as_str(), at)).collect();
     names
         .split_whitespace()
         .map(|name| {
             let found = positions.get(name).copied();
-            found.ok_or_else(|| format!("target {name:?} is not a task of the DAG"))
+            found.ok_or_else(|| {
+                let what = format!("target {name:?} is not a task of the DAG");
+                Diagnostic::new(Code::BadDepends, what)
+            })
         })
         .collect()
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use argosy_model::event::StepSeed;
 use argosy_model::graph::{Call, Each, Sequence};
-use argosy_model::{Event, Item, Kind, Phase, Role, StepKey, limits};
+use argosy_model::{Code, Diagnostic, Event, Item, Kind, Phase, Role, StepKey, limits};
 use serde_json::Value;
 
 use super::bind::{eval, render_text};
 use super::steps::child_failed;
 use super::turn::Turn;
+use crate::fault::evaluation;
 use crate::item;
 use crate::scope::View;
 
@@ -30,7 +31,7 @@ impl Turn<'_> {
         };
         let items = match items(&view, each) {
             Ok(items) => items,
-            Err(text) => return self.add_ended(parent, role, template, Phase::Error, text),
+            Err(why) => return self.add_refused(parent, role, template, &why),
         };
         let weight = self.run.compiled.item_weight(call);
         if !self.may_add((items.len() as u64).saturating_mul(weight).saturating_add(1)) {
@@ -79,19 +80,25 @@ impl Turn<'_> {
     }
 }
 
+/// What is no list of items.
+fn bad(what: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Code::BadFanOut, what)
+}
+
 /// The items of a loop, evaluated.
-fn items(view: &View<'_>, each: &Each) -> Result<Vec<Item>, String> {
+fn items(view: &View<'_>, each: &Each) -> Result<Vec<Item>, Diagnostic> {
     let items = match each {
         Each::Items(items) => {
-            let items = items.iter().map(|item| item::of_value(&render_item(view, item)?));
+            let items =
+                items.iter().map(|item| item::of_value(&render_item(view, item)?).map_err(bad));
             items.collect::<Result<_, _>>()?
         }
         Each::Param(text) => listed(view, text)?,
         Each::Sequence(sequence) => numbers(view, sequence)?,
     };
-    limits::ITEMS.check(items.len() as u64, "loop").map_err(|refused| refused.what)?;
+    limits::ITEMS.check(items.len() as u64, "loop")?;
     for item in &items {
-        limits::PARAMETER_BYTES.check(size(item), "item").map_err(|refused| refused.what)?;
+        limits::PARAMETER_BYTES.check(size(item), "item")?;
     }
     Ok(items)
 }
@@ -106,37 +113,37 @@ fn size(item: &Item) -> u64 {
     text.flatten().map_or(json.len(), |text| text.len()) as u64
 }
 
-fn render_item(view: &View<'_>, item: &Value) -> Result<Value, String> {
+fn render_item(view: &View<'_>, item: &Value) -> Result<Value, Diagnostic> {
     Ok(match item {
-        Value::String(text) => {
-            Value::from(render_text(view, text).map_err(|error| error.to_string())?)
-        }
+        Value::String(text) => Value::from(render_text(view, text).map_err(evaluation)?),
         Value::Array(list) => {
             Value::from(list.iter().map(|i| render_item(view, i)).collect::<Result<Vec<_>, _>>()?)
         }
         Value::Object(map) => Value::Object(
             map.iter()
                 .map(|(key, value)| Ok((key.clone(), render_item(view, value)?)))
-                .collect::<Result<_, String>>()?,
+                .collect::<Result<_, Diagnostic>>()?,
         ),
         other => other.clone(),
     })
 }
 
-fn listed(view: &View<'_>, text: &str) -> Result<Vec<Item>, String> {
+fn listed(view: &View<'_>, text: &str) -> Result<Vec<Item>, Diagnostic> {
     let rendered = match sole_expression(text) {
-        Some(source) => match eval(view, source).map_err(|error| error.to_string())? {
+        Some(source) => match eval(view, source).map_err(evaluation)? {
             Value::String(text) => text,
             other => argosy_template::to_go_json(&other),
         },
-        None => render_text(view, text).map_err(|error| error.to_string())?,
+        None => render_text(view, text).map_err(evaluation)?,
     };
     match item::listed(&rendered) {
         Ok(Ok(list)) => Ok(list),
-        Ok(Err(kind)) => Err(format!("withParam value must be a JSON list, not {kind}")),
+        Ok(Err(kind)) => Err(bad(format!("withParam value must be a JSON list, not {kind}"))),
         Err(error) => {
             let shown: String = rendered.chars().take(100).collect();
-            Err(format!("withParam value could not be parsed as a JSON list: {shown:?}: {error}"))
+            let what =
+                format!("withParam value could not be parsed as a JSON list: {shown:?}: {error}");
+            Err(bad(what))
         }
     }
 }
@@ -147,30 +154,36 @@ fn sole_expression(text: &str) -> Option<&str> {
     (!inner.contains("{{")).then_some(inner)
 }
 
-fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Item>, String> {
-    let number = |text: &Option<String>| -> Result<Option<i64>, String> {
+fn numbers(view: &View<'_>, sequence: &Sequence) -> Result<Vec<Item>, Diagnostic> {
+    let number = |text: &Option<String>| -> Result<Option<i64>, Diagnostic> {
         let Some(text) = text else { return Ok(None) };
-        let rendered = render_text(view, text).map_err(|error| error.to_string())?;
+        let rendered = render_text(view, text).map_err(evaluation)?;
         let parsed = rendered.trim().parse();
-        parsed.map(Some).map_err(|_| format!("withSequence: {rendered:?} is not a whole number"))
+        parsed
+            .map(Some)
+            .map_err(|_| bad(format!("withSequence: {rendered:?} is not a whole number")))
     };
     let start = number(&sequence.start)?.unwrap_or(0);
     let end = match (number(&sequence.count)?, number(&sequence.end)?) {
         (Some(0), _) => return Ok(Vec::new()),
         (Some(count), _) if count > 0 => start.saturating_add(count - 1),
-        (Some(count), _) => return Err(format!("withSequence: count {count} is negative")),
+        (Some(count), _) => return Err(bad(format!("withSequence: count {count} is negative"))),
         (None, Some(end)) => end,
-        (None, None) => return Err("withSequence: neither count nor end is given".to_owned()),
+        (None, None) => return Err(bad("withSequence: neither count nor end is given")),
     };
     let length = start.abs_diff(end).saturating_add(1);
-    limits::ITEMS.check(length, "withSequence").map_err(|refused| refused.what)?;
+    limits::ITEMS.check(length, "withSequence")?;
     let values: Vec<i64> =
         if start <= end { (start..=end).collect() } else { (end..=start).rev().collect() };
     let Some(format) = sequence.format.as_deref() else {
-        return values.into_iter().map(|value| item::of_text(value.to_string())).collect();
+        return texts(values.into_iter().map(|value| value.to_string()));
     };
     let format = Format::parse(format)?;
-    values.into_iter().map(|value| item::of_text(format.print(value))).collect()
+    texts(values.into_iter().map(|value| format.print(value)))
+}
+
+fn texts(texts: impl Iterator<Item = String>) -> Result<Vec<Item>, Diagnostic> {
+    texts.map(|text| item::of_text(text).map_err(bad)).collect()
 }
 
 /// `%d` and its relatives with flags and width, as Go's `fmt.Sprintf` prints one whole number.
@@ -183,8 +196,8 @@ struct Format<'f> {
 }
 
 impl Format<'_> {
-    fn parse(format: &str) -> Result<Format<'_>, String> {
-        let refuse = || format!("withSequence: format {format:?} is not for one whole number");
+    fn parse(format: &str) -> Result<Format<'_>, Diagnostic> {
+        let refuse = || bad(format!("withSequence: format {format:?} is not for one whole number"));
         let (before, rest) = format.split_once('%').ok_or_else(refuse)?;
         let end = rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
         let (spec, after) = rest.split_at(end);

@@ -4,7 +4,8 @@ use argosy_model::attempt::{End, Kill};
 use argosy_model::effect::Job;
 use argosy_model::graph::Retry;
 use argosy_model::{
-    Attempt, AttemptId, AttemptPhase, Effect, Event, Exit, Kind, Outputs, Phase, StepKey, limits,
+    Attempt, AttemptId, AttemptPhase, Code, Diagnostic, Effect, Event, Exit, Kind, Outputs, Phase,
+    StepKey, limits,
 };
 
 use super::retry::{Tries, Verdict, judge, milliseconds, retry_of};
@@ -92,9 +93,7 @@ impl Turn<'_> {
             Ok(Verdict::Enough(message)) => {
                 self.end_leaf(key, Outcome { phase: outcome.phase, message }, end.outputs);
             }
-            Err(message) => {
-                self.end_leaf(key, Outcome { phase: Phase::Error, message }, end.outputs);
-            }
+            Err(why) => self.end_leaf(key, Outcome::refused(&why), end.outputs),
         }
     }
 
@@ -107,8 +106,12 @@ impl Turn<'_> {
             let wait = pause_ms(&step.attempts);
             return self.queue_attempt(key, if wait == 0 { 0 } else { self.now_ms + wait });
         }
-        let message = format!("lost {lost} times: {}", end.message);
-        self.end_leaf(key, Outcome { phase: Phase::Error, message }, Outputs::default());
+        let mut what = format!("the attempt was lost {lost} times");
+        if !end.message.is_empty() {
+            what.push_str(&format!(", the last time so: {}", end.message));
+        }
+        let why = Diagnostic::new(Code::AttemptLost, what);
+        self.end_leaf(key, Outcome::refused(&why), Outputs::default());
     }
 
     fn verdict(
@@ -117,7 +120,7 @@ impl Turn<'_> {
         outcome: &Outcome,
         end: &End,
         kill: Option<Kill>,
-    ) -> Result<Verdict, String> {
+    ) -> Result<Verdict, Diagnostic> {
         let step = self.run.at(key);
         let ended_by_us =
             matches!(kill, Some(Kill::Shutdown | Kill::RunDeadline | Kill::NotNeeded));
@@ -172,7 +175,7 @@ impl Turn<'_> {
                 self.end_members(key, outcome.phase);
                 self.end(key, outcome.phase, Some(outcome.message), Some(outputs));
             }
-            Err(message) => self.end(key, Phase::Error, Some(message), None),
+            Err(why) => self.refuse(key, &why),
         }
     }
 

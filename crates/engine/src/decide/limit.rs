@@ -2,7 +2,7 @@
 //! whole: what it has is ended as by a termination, and nothing more is made of it, not even its
 //! exit handler.
 
-use argosy_model::{Event, Phase, Role, StepKey, limits};
+use argosy_model::{Diagnostic, Event, Phase, Role, StepKey, limits};
 
 use super::turn::Turn;
 
@@ -19,7 +19,7 @@ impl Turn<'_> {
         match limits::STEPS.check(there.saturating_add(more), "the run needs too many steps") {
             Ok(()) => true,
             Err(refused) => {
-                self.give_up(refused.what);
+                self.give_up(&refused);
                 false
             }
         }
@@ -34,12 +34,12 @@ impl Turn<'_> {
         }
         let limit = limits::Limit { max: self.run.max_bytes, ..limits::RUN_BYTES };
         if let Err(refused) = limit.check(self.run.bytes(), "the run holds too much") {
-            self.give_up(refused.what);
+            self.give_up(&refused);
         }
     }
 
-    fn give_up(&mut self, message: String) {
-        self.emit(Event::GivenUp { message });
+    fn give_up(&mut self, why: &Diagnostic) {
+        self.emit(Event::GivenUp { message: why.line() });
         self.run.give_up();
     }
 

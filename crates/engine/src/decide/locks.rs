@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use argosy_model::graph::{Graph, Lock};
 use argosy_model::run::Plan;
-use argosy_model::{Effect, Event, Phase, Role, StepKey};
+use argosy_model::{Diagnostic, Effect, Event, Role, StepKey};
 
 use super::bind::render_text;
 use super::recall::guarded;
 use super::turn::{Turn, Work};
+use crate::fault::evaluation;
 use crate::scope::View;
 
 impl Turn<'_> {
@@ -23,8 +24,8 @@ impl Turn<'_> {
         let locks = guarded(self.run, &spec, key).map(|template| &template.locks[..]);
         match named(&self.step_view(key), locks.unwrap_or_default()) {
             Ok(locks) => self.needs_none(key, locks),
-            Err(text) => {
-                self.end(key, Phase::Error, Some(text), None);
+            Err(why) => {
+                self.refuse(key, &why);
                 false
             }
         }
@@ -40,8 +41,8 @@ impl Turn<'_> {
         }
         match named(&self.view(StepKey::NONE), &graph.locks) {
             Ok(locks) => self.needs_none(StepKey::NONE, locks),
-            Err(text) => {
-                self.refuse_run(text);
+            Err(why) => {
+                self.refuse_run(&why);
                 false
             }
         }
@@ -85,20 +86,20 @@ impl Turn<'_> {
         }
     }
 
-    pub(super) fn on_locks_refused(&mut self, key: StepKey, message: String) {
+    pub(super) fn on_locks_refused(&mut self, key: StepKey, why: &Diagnostic) {
         if !self.waits(key) {
             return;
         }
         if key.is_none() {
-            return self.refuse_run(message);
+            return self.refuse_run(why);
         }
-        self.end(key, Phase::Error, Some(message), None);
+        self.refuse(key, why);
     }
 
     /// Ends a run that cannot begin.
-    fn refuse_run(&mut self, message: String) {
+    fn refuse_run(&mut self, why: &Diagnostic) {
         let entrypoint = self.run.graph().map_or(0, |graph| graph.entrypoint);
-        self.add_ended(StepKey::NONE, Role::Root, entrypoint, Phase::Error, message);
+        self.add_refused(StepKey::NONE, Role::Root, entrypoint, why);
     }
 
     /// Gives back what a step or the run holds or waits for, as it is about to end.
@@ -110,8 +111,8 @@ impl Turn<'_> {
 }
 
 /// Locks with final names, each once.
-fn named(view: &View<'_>, locks: &[Lock]) -> Result<Vec<Lock>, String> {
-    let text = |source: &str| render_text(view, source).map_err(|error| error.to_string());
+fn named(view: &View<'_>, locks: &[Lock]) -> Result<Vec<Lock>, Diagnostic> {
+    let text = |source: &str| render_text(view, source).map_err(evaluation);
     let named = locks.iter().map(|lock| {
         Ok(match lock {
             Lock::Mutex { name } => Lock::Mutex { name: text(name)? },
@@ -120,7 +121,7 @@ fn named(view: &View<'_>, locks: &[Lock]) -> Result<Vec<Lock>, String> {
             }
         })
     });
-    let mut named = named.collect::<Result<Vec<_>, String>>()?;
+    let mut named = named.collect::<Result<Vec<_>, Diagnostic>>()?;
     named.sort();
     named.dedup();
     Ok(named)

@@ -23,7 +23,9 @@ use std::sync::Arc;
 
 use argosy_model::attempt::End;
 use argosy_model::graph::Lock;
-use argosy_model::{AttemptId, Effect, Event, Outputs, Phase, RunId, Shutdown, StepKey, TaskSpec};
+use argosy_model::{
+    AttemptId, Diagnostic, Effect, Event, Outputs, Phase, RunId, Shutdown, StepKey, TaskSpec,
+};
 use serde_json::Value;
 
 use crate::run::{Prepared, Run};
@@ -35,6 +37,7 @@ pub(crate) use dag::resettle;
 pub(crate) use leaf::job_of;
 pub(crate) use limit::WITH_THE_RUN;
 pub(crate) use making::group_calls;
+pub(crate) use pauses::lacking;
 pub use pauses::{is_suspended, refused};
 
 /// Something that happened to a run.
@@ -87,7 +90,7 @@ pub enum Input {
         /// The step.
         step: StepKey,
         /// Why.
-        message: String,
+        why: Diagnostic,
     },
     /// The outputs of a step have been looked up.
     Recalled {
@@ -177,7 +180,7 @@ pub fn decide(run: &mut Run, input: Input, now_ms: i64) -> Decision {
         Input::Note { attempt, message } => turn.on_note(attempt, &message),
         Input::LocksGiven { step } => turn.on_locks_given(step),
         Input::LocksKept { step, lock, message } => turn.on_locks_kept(step, lock, &message),
-        Input::LocksRefused { step, message } => turn.on_locks_refused(step, message),
+        Input::LocksRefused { step, why } => turn.on_locks_refused(step, &why),
         Input::Recalled { step, at, found } => turn.on_recalled(step, at, found),
         Input::Wake => turn.on_wake(),
         Input::Shutdown { how, message } => turn.on_shutdown(how, message),

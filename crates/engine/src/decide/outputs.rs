@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use argosy_model::graph::{OutputDecl, OutputFrom, Template};
 use argosy_model::run::Plan;
-use argosy_model::{Event, Outputs, Phase, RunSpec, StepKey};
+use argosy_model::{Diagnostic, Event, Outputs, Phase, RunSpec, StepKey};
 use serde_json::Value;
 
 use super::bind::{Miss, artifact_source, eval, render_text};
 use super::turn::Turn;
+use crate::fault::evaluation;
 use crate::scope::View;
 
 fn template_of(spec: &RunSpec, at: u32) -> Option<&Template> {
@@ -30,7 +31,7 @@ impl Turn<'_> {
                 self.set_globals(key, template, &outputs);
                 self.end(key, Phase::Succeeded, None, Some(outputs));
             }
-            Err(text) => self.end(key, Phase::Error, Some(text), None),
+            Err(why) => self.refuse(key, &why),
         }
     }
 
@@ -40,7 +41,7 @@ impl Turn<'_> {
         key: StepKey,
         kept: Outputs,
         succeeded: bool,
-    ) -> Result<Outputs, String> {
+    ) -> Result<Outputs, Diagnostic> {
         let spec = Arc::clone(&self.run.spec);
         let Some(template) = template_of(&spec, self.run.at(key).template) else { return Ok(kept) };
         if self.run.at(key).kind == argosy_model::Kind::Task {
@@ -75,7 +76,7 @@ pub(super) fn declared_outputs(
     template: &Template,
     mut outputs: Outputs,
     succeeded: bool,
-) -> Result<Outputs, String> {
+) -> Result<Outputs, Diagnostic> {
     for declared in &template.outputs.parameters {
         if outputs.parameter(&declared.name).is_some() {
             continue;
@@ -84,7 +85,7 @@ pub(super) fn declared_outputs(
             Ok(Some(value)) => outputs.parameters.push((declared.name.as_str().into(), value)),
             Ok(None) => {}
             Err(_) if !succeeded => {}
-            Err(text) => return Err(format!("outputs.parameters.{}: {text}", declared.name)),
+            Err(why) => return Err(why.within(&format!("outputs.parameters.{}", declared.name))),
         }
     }
     for declared in &template.outputs.artifacts {
@@ -96,21 +97,22 @@ pub(super) fn declared_outputs(
             Ok(None) => {}
             Err(_) if declared.optional || !succeeded => {}
             Err(miss) => {
-                return Err(format!("outputs.artifacts.{}: {}", declared.name, miss.text()));
+                let of = format!("outputs.artifacts.{}", declared.name);
+                return Err(miss.why().within(&of));
             }
         }
     }
     Ok(outputs)
 }
 
-fn parameter(view: &View<'_>, declared: &OutputDecl) -> Result<Option<Value>, String> {
+fn parameter(view: &View<'_>, declared: &OutputDecl) -> Result<Option<Value>, Diagnostic> {
     let found = match &declared.from {
         OutputFrom::Unset | OutputFrom::Path(_) | OutputFrom::Supplied => return Ok(None),
         OutputFrom::Value(text) | OutputFrom::Parameter(text) => {
             render_text(view, text).map(Value::from).map_err(Miss::from)
         }
         OutputFrom::Expression(source) => match eval(view, source) {
-            Ok(Value::Null) => Err(Miss::Absent("the expression gave nil".to_owned())),
+            Ok(Value::Null) => Err(Miss::absent("the expression gave nil")),
             Ok(value) => Ok(value),
             Err(error) => Err(Miss::from(error)),
         },
@@ -118,8 +120,8 @@ fn parameter(view: &View<'_>, declared: &OutputDecl) -> Result<Option<Value>, St
     match (found, &declared.default) {
         (Ok(value), _) => Ok(Some(value)),
         (Err(Miss::Absent(_)), Some(default)) => {
-            render_text(view, default).map(|text| Some(text.into())).map_err(|e| e.to_string())
+            render_text(view, default).map(|text| Some(text.into())).map_err(evaluation)
         }
-        (Err(miss), _) => Err(miss.text()),
+        (Err(miss), _) => Err(miss.why()),
     }
 }

@@ -56,15 +56,23 @@ fn supplied_so_far(run: &Run, key: StepKey, name: &str) -> bool {
     run.at(key).outputs.as_deref().is_some_and(|outputs| outputs.parameter(name).is_some())
 }
 
-/// A value that a step needs to go on, and that neither it nor `given` has.
-fn missing(run: &Run, key: StepKey, given: &[(Box<str>, Value)]) -> Option<String> {
-    let lacks = |output: &&OutputDecl| {
+/// Values that a step needs to go on, and that neither it nor `given` has.
+pub(crate) fn lacking<'r>(
+    run: &'r Run,
+    key: StepKey,
+    given: &'r [(Box<str>, Value)],
+) -> impl Iterator<Item = &'r OutputDecl> {
+    declared(run, key).iter().filter(move |output| {
         output.from == OutputFrom::Supplied
             && output.default.is_none()
             && !supplied_so_far(run, key, &output.name)
             && given.iter().all(|(name, _)| **name != *output.name)
-    };
-    let name = &declared(run, key).iter().find(lacks)?.name;
+    })
+}
+
+/// The first of them, as a person is told it.
+fn missing(run: &Run, key: StepKey, given: &[(Box<str>, Value)]) -> Option<String> {
+    let name = &lacking(run, key, given).next()?.name;
     Some(format!(
         "raw output parameter '{name}' has not been set and does not have a default value"
     ))
@@ -136,7 +144,7 @@ impl Turn<'_> {
                 self.fill_defaults(key, &mut outputs);
                 self.end(key, Phase::Succeeded, message, Some(outputs));
             }
-            Err(text) => self.end(key, Phase::Error, Some(text), None),
+            Err(why) => self.refuse(key, &why),
         }
     }
 

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use argosy_model::graph::{Memo, Template};
 use argosy_model::run::Plan;
-use argosy_model::{Effect, Event, Kind, Outputs, Phase, Recall, Role, RunSpec, StepKey, limits};
+use argosy_model::{
+    Diagnostic, Effect, Event, Kind, Outputs, Phase, Recall, Role, RunSpec, StepKey, limits,
+};
 use argosy_template::go;
 
 use super::bind::render_text;
 use super::turn::{Turn, Work};
+use crate::fault::{bad_value, evaluation};
 use crate::scope::View;
 
 /// The template of a step, where the step is what a call of it came to. A loop is many of them,
@@ -44,7 +47,7 @@ impl Turn<'_> {
                 let run = self.run.id;
                 self.effect(Effect::Recall { run, step: key, cache, key: key_text });
             }
-            Err(text) => self.end(key, Phase::Error, Some(text), None),
+            Err(why) => self.refuse(key, &why),
         }
         false
     }
@@ -69,7 +72,7 @@ impl Turn<'_> {
         let max_age = max_age.map(|text| age_ms(&self.step_view(key), text)).transpose();
         let max_age = match max_age {
             Ok(max_age) => max_age,
-            Err(text) => return self.end(key, Phase::Error, Some(text), None),
+            Err(why) => return self.refuse(key, &why),
         };
         let young = |kept_ms: i64| max_age.is_none_or(|ms| self.now_ms - kept_ms <= ms);
         let found = found.filter(|(kept_ms, _)| young(*kept_ms)).map(|(_, outputs)| outputs);
@@ -95,25 +98,27 @@ impl Turn<'_> {
 }
 
 /// How old outputs may be, in ms. A bare number has no unit, and is refused as upstream does.
-fn age_ms(view: &View<'_>, text: &str) -> Result<i64, String> {
-    let text = render_text(view, text).map_err(|error| error.to_string())?;
-    let nanos = go::duration::parse(text.trim()).map_err(|error| format!("maxAge: {error}"))?;
-    if nanos < 0 { Err(format!("maxAge: {text:?} is negative")) } else { Ok(nanos / 1_000_000) }
+fn age_ms(view: &View<'_>, text: &str) -> Result<i64, Diagnostic> {
+    let text = render_text(view, text).map_err(evaluation)?;
+    let nanos =
+        go::duration::parse(text.trim()).map_err(|error| bad_value(format!("maxAge: {error}")))?;
+    match nanos {
+        0.. => Ok(nanos / 1_000_000),
+        _ => Err(bad_value(format!("maxAge: {text:?} is negative"))),
+    }
 }
 
 /// Cache and key of a step's outputs.
-fn place(view: &View<'_>, memo: &Memo) -> Result<(String, String), String> {
-    let text = |source: &str| render_text(view, source).map_err(|error| error.to_string());
+fn place(view: &View<'_>, memo: &Memo) -> Result<(String, String), Diagnostic> {
+    let text = |source: &str| render_text(view, source).map_err(evaluation);
     let (cache, key) = (text(&memo.cache)?, text(&memo.key)?);
-    limits::MEMO_KEY_BYTES
-        .check(key.len() as u64, "the key of the memoized outputs")
-        .map_err(|refused| refused.what)?;
+    limits::MEMO_KEY_BYTES.check(key.len() as u64, "the key of the memoized outputs")?;
     let letter = |c: char| c.is_ascii_alphanumeric();
     if !key.starts_with(letter) || !key.chars().all(|c| letter(c) || c == '-') {
-        return Err(format!(
+        return Err(bad_value(format!(
             "{key:?} is no key of memoized outputs: it has to be letters, digits and `-`, and to \
              begin with a letter or a digit"
-        ));
+        )));
     }
     Ok((cache, key))
 }

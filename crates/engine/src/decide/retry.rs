@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use argosy_model::graph::{Body, Retry, RetryPolicy, Template};
-use argosy_model::{Event, Kind, Phase, Role, Step, StepKey, limits};
+use argosy_model::{Code, Diagnostic, Event, Kind, Phase, Role, Step, StepKey, limits};
 use argosy_template::go;
 use serde_json::Value;
 
 use super::bind::{eval, render_text};
 use super::turn::{Turn, Work};
+use crate::fault::{bad_value, evaluation};
 use crate::outcome::Last;
 use crate::scope::View;
 
@@ -35,7 +36,7 @@ pub(super) enum Verdict {
 }
 
 /// Judges the end of a try.
-pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries) -> Result<Verdict, String> {
+pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries) -> Result<Verdict, Diagnostic> {
     let enough = |text: &str| Ok(Verdict::Enough(text.to_owned()));
     let duration = |name: &str, text: &Option<String>| {
         text.as_deref().map(|text| milliseconds(&view, name, text)).transpose()
@@ -74,12 +75,13 @@ pub(super) fn judge(view: View<'_>, retry: &Retry, tries: &Tries) -> Result<Verd
     if let Some(source) = &retry.expression {
         let names = tries.last.names(tries.count.saturating_sub(1));
         let view = names.into_iter().fold(view, |view, (name, value)| view.with(name, value));
-        let source = render_text(&view, source).map_err(|error| error.to_string())?;
-        match eval(&view, &source).map_err(|error| error.to_string())? {
+        let source = render_text(&view, source).map_err(evaluation)?;
+        match eval(&view, &source).map_err(evaluation)? {
             Value::Bool(true) => {}
             Value::Bool(false) => return enough("retryStrategy.expression evaluated to false"),
             other => {
-                return Err(format!("retryStrategy.expression gave {other}, not true or false"));
+                let what = format!("retryStrategy.expression gave {other}, not true or false");
+                return Err(Diagnostic::new(Code::EvaluationFailed, what));
             }
         }
     }
@@ -93,7 +95,7 @@ fn backoff(
     base: i64,
     cap: Option<i64>,
     tries: u32,
-) -> Result<i64, String> {
+) -> Result<i64, Diagnostic> {
     let factor = match &retry.factor {
         Some(text) => whole(view, "backoff.factor", text)?.max(1),
         None => 1,
@@ -110,18 +112,19 @@ fn backoff(
 }
 
 /// A whole number that is not negative.
-fn whole(view: &View<'_>, name: &str, text: &str) -> Result<u64, String> {
-    let text = render_text(view, text).map_err(|error| error.to_string())?;
-    let refuse = || format!("retryStrategy.{name}: {text:?} is not a whole number from 0 on");
+fn whole(view: &View<'_>, name: &str, text: &str) -> Result<u64, Diagnostic> {
+    let text = render_text(view, text).map_err(evaluation)?;
+    let refuse =
+        || bad_value(format!("retryStrategy.{name}: {text:?} is not a whole number from 0 on"));
     text.trim().parse().map_err(|_| refuse())
 }
 
 /// A duration of the backoff that is not negative, in ms.
-pub(super) fn milliseconds(view: &View<'_>, name: &str, text: &str) -> Result<i64, String> {
-    let text = render_text(view, text).map_err(|error| error.to_string())?;
+pub(super) fn milliseconds(view: &View<'_>, name: &str, text: &str) -> Result<i64, Diagnostic> {
+    let text = render_text(view, text).map_err(evaluation)?;
     let nanos = go::duration::parse_or_seconds(text.trim()).ok().filter(|nanos| *nanos >= 0);
-    let refuse = || format!("retryStrategy.backoff.{name}: {text:?} is not a duration from 0 on");
-    Ok(nanos.ok_or_else(refuse)? / 1_000_000)
+    let what = || format!("retryStrategy.backoff.{name}: {text:?} is not a duration from 0 on");
+    Ok(nanos.ok_or_else(|| bad_value(what()))? / 1_000_000)
 }
 
 /// Ends that are known to pass (argo-workflows `util/errors/errors.go`, the part of it that does
@@ -165,7 +168,7 @@ impl Turn<'_> {
             (None, None) => Ok(Verdict::Enough(message)),
             (Some(retry), None) => {
                 let tries = self.tries_below(key, step);
-                judge(self.view(self.run.boundary(key)), retry, &tries)
+                judge(self.view(key), retry, &tries)
             }
         };
         match verdict {
@@ -174,7 +177,7 @@ impl Turn<'_> {
             }
             Ok(Verdict::Again(_)) => self.make_next_try(key),
             Ok(Verdict::Enough(text)) => self.end(key, phase, Some(text), outputs),
-            Err(text) => self.end(key, Phase::Error, Some(text), outputs),
+            Err(why) => self.end(key, Phase::Error, Some(why.line()), outputs),
         }
     }
 
@@ -190,12 +193,7 @@ impl Turn<'_> {
         Tries {
             count: u32::try_from(tries.len()).unwrap_or(u32::MAX),
             first_start_ms: tries.first().map_or(self.now_ms, |step| step.started_ms),
-            last: Last {
-                phase: last.phase,
-                message: last.message.as_deref().unwrap_or_default().to_owned(),
-                exit_code: last.outputs.as_deref().and_then(|outputs| outputs.exit_code),
-                seconds: (last.ended_ms - last.started_ms).max(0) / 1000,
-            },
+            last: Last::of_step(last),
             ended_ms: last.ended_ms,
         }
     }

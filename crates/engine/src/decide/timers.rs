@@ -5,11 +5,12 @@ use std::sync::Arc;
 use argosy_model::attempt::Kill;
 use argosy_model::graph::{Body, Template};
 use argosy_model::run::Plan;
-use argosy_model::{Event, Kind, Phase, StepKey};
+use argosy_model::{Diagnostic, Event, Kind, Phase, StepKey};
 use argosy_template::go;
 
 use super::bind::render_text;
 use super::turn::Turn;
+use crate::fault::{bad_value, evaluation};
 use crate::render;
 use crate::scope::View;
 
@@ -61,7 +62,7 @@ impl Turn<'_> {
                 let deadline_ms = self.now_ms.saturating_add(ms).max(1);
                 self.emit(Event::DeadlineSet { step: key, deadline_ms });
             }
-            Err(text) => self.end(key, Phase::Error, Some(text), None),
+            Err(why) => self.refuse(key, &why),
         }
     }
 
@@ -73,7 +74,7 @@ impl Turn<'_> {
                 let deadline_ms = self.now_ms.saturating_add(ms).max(1);
                 self.emit(Event::DeadlineSet { step: key, deadline_ms });
             }
-            Err(text) => self.end(key, Phase::Error, Some(text), None),
+            Err(why) => self.refuse(key, &why),
         }
     }
 
@@ -113,18 +114,20 @@ impl Turn<'_> {
 
 /// A duration (or a number of seconds) in ms. A pause that would have ended before it began is
 /// none, as upstream: it may come from a time that has passed.
-fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, String> {
-    let text = render_text(view, text).map_err(|error| error.to_string())?;
-    let nanos = go::duration::parse_or_seconds(text.trim()).map_err(|error| error.to_string())?;
+fn milliseconds(view: &View<'_>, text: &str) -> Result<i64, Diagnostic> {
+    let text = render_text(view, text).map_err(evaluation)?;
+    let nanos =
+        go::duration::parse_or_seconds(text.trim()).map_err(|e| bad_value(e.to_string()))?;
     Ok((nanos / 1_000_000).max(0))
 }
 
 /// A bound on a step's life in ms. No step could keep one that is not longer than nothing.
-fn timeout_ms(view: &View<'_>, text: &str) -> Result<i64, String> {
-    let text = render_text(view, text).map_err(|error| error.to_string())?;
-    let nanos = go::duration::parse_or_seconds(text.trim()).map_err(|error| error.to_string())?;
+fn timeout_ms(view: &View<'_>, text: &str) -> Result<i64, Diagnostic> {
+    let text = render_text(view, text).map_err(evaluation)?;
+    let nanos =
+        go::duration::parse_or_seconds(text.trim()).map_err(|e| bad_value(e.to_string()))?;
     if nanos <= 0 {
-        return Err(format!("timeout: {text:?} is not longer than nothing"));
+        return Err(bad_value(format!("timeout: {text:?} is not longer than nothing")));
     }
     Ok(nanos / 1_000_000)
 }

@@ -7,7 +7,7 @@ use argosy_model::event::StepSeed;
 use argosy_model::graph::Graph;
 use argosy_model::run::Plan;
 use argosy_model::{
-    Effect, Event, Inputs, Kind, Outputs, Phase, Role, RunPhase, Shutdown, StepKey,
+    Diagnostic, Effect, Event, Inputs, Kind, Outputs, Phase, Role, RunPhase, Shutdown, StepKey,
 };
 
 use super::{Decision, Input};
@@ -153,6 +153,22 @@ impl<'a> Turn<'a> {
     ) {
         let key = self.add(parent, role, Kind::Nothing, template, None);
         self.end(key, phase, Some(message), None);
+    }
+
+    /// Adds a step that cannot be carried out.
+    pub(super) fn add_refused(
+        &mut self,
+        parent: StepKey,
+        role: Role,
+        template: u32,
+        why: &Diagnostic,
+    ) {
+        self.add_ended(parent, role, template, Phase::Error, why.line());
+    }
+
+    /// Ends a step that cannot be carried out, or whose end cannot be judged.
+    pub(super) fn refuse(&mut self, key: StepKey, why: &Diagnostic) {
+        self.end(key, Phase::Error, Some(why.line()), None);
     }
 
     /// Ends a step, makes its hooks, and sees to it that its parent hears of it.

@@ -318,7 +318,7 @@ impl World {
         self.started.push(name.clone());
         let end = match render(&self.run, id) {
             Ok(rendered) => (self.answer)(&name, id.number, &rendered.process),
-            Err(text) => Some(End::with_message(Exit::Refused, text)),
+            Err(why) => Some(End::with_error(Exit::Refused, &why)),
         };
         self.inputs.push_back(Input::Started { attempt: id, at_ms: self.now_ms });
         let Some(mut end) = end else { return };

@@ -2,6 +2,7 @@
 
 use super::backend::{House, Report};
 use super::crew::{Crew, Ended, Running};
+use super::fault::{self, cannot_start};
 use super::jobs::News;
 use super::layout::{Layout, Marker};
 use super::order::Orders;
@@ -9,7 +10,7 @@ use super::plan::{Ceiling, Member, Plan};
 use super::{save, set, stage, volumes};
 use argosy_blob::Space;
 use argosy_model::attempt::ContainerEnd;
-use argosy_model::{AttemptId, End, Exit, ProcessSpec};
+use argosy_model::{AttemptId, Diagnostic, End, Exit, ProcessSpec};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +54,7 @@ pub async fn carry_out(house: Arc<House>, job: Job, stop: watch::Receiver<Option
                 begun = Attempt::begin(house, job, layout) => begun,
             }
         }
-        Err(error) => Err(refused(format!("cannot read its folder: {error}"))),
+        Err(error) => Err(unready(format!("cannot read its folder: {error}"))),
     };
     match begun {
         Ok((attempt, staged_ms)) => {
@@ -75,8 +76,13 @@ async fn memory_note(plan: &Plan, house: &House) -> Option<String> {
     Some(format!("its limit of memory holds for each process by itself: {why}"))
 }
 
-fn refused(message: String) -> End {
-    End::with_message(Exit::Refused, message)
+fn refused(why: Diagnostic) -> End {
+    End::with_error(Exit::Refused, &why)
+}
+
+/// What the attempt needs cannot be put in place.
+fn unready(what: String) -> End {
+    refused(cannot_start(what))
 }
 
 impl Attempt {
@@ -89,19 +95,18 @@ impl Attempt {
     ) -> Result<(Self, i64), End> {
         let boot = house.jobs.boot().await;
         if marker.boot != boot {
-            let message = "the process that watched over it is gone, and it with it";
-            return Err(End::with_message(Exit::Lost, message));
+            return Err(End::with_error(Exit::Lost, &fault::lost()));
         }
         // As it was, whatever works by now.
         let ceiling = Ceiling { level: marker.level, why: String::new(), by_machine: false };
-        let plan = Plan::new(&job.spec, &house.images, &ceiling).map_err(refused)?;
+        let plan = Plan::new(&job.spec, &house.images, &ceiling).map_err(unready)?;
         Ok((Self::new(house, job, layout, plan, boot), 0))
     }
 
     /// Puts everything in place that the processes will find.
     async fn begin(house: Arc<House>, job: Job, layout: Layout) -> Result<(Self, i64), End> {
         let ceiling: Ceiling = house.ceiling().await;
-        let plan = Plan::new(&job.spec, &house.images, &ceiling).map_err(refused)?;
+        let plan = Plan::new(&job.spec, &house.images, &ceiling).map_err(unready)?;
         let attempt = job.attempt;
         for message in &plan.notes {
             house.report(Report::Note { attempt, message: message.clone() });
@@ -110,11 +115,11 @@ impl Attempt {
             house.report(Report::Note { attempt, message });
         }
         let made = layout.make(plan.level, &house.spares);
-        made.map_err(|error| refused(format!("cannot make its folder: {error}")))?;
+        made.map_err(|error| unready(format!("cannot make its folder: {error}")))?;
         let cleared =
             plan.members().try_for_each(|member| layout.clear_logs(&member.container.name));
-        cleared.map_err(|error| refused(format!("cannot begin its log: {error}")))?;
-        let own = Space::new(&job.space).map_err(|error| refused(error.what))?;
+        cleared.map_err(|error| unready(format!("cannot begin its log: {error}")))?;
+        let own = Space::new(&job.space).map_err(refused)?;
         let (spec, space) = (&job.spec, &*job.space);
         let hand = house.hands.acquire().await;
         stage::inputs(&spec.inputs, &layout, &*house.store, &own).await.map_err(refused)?;
@@ -122,7 +127,7 @@ impl Attempt {
         drop(hand);
         let boot = house.jobs.boot().await;
         let marked = layout.mark(&Marker { boot: boot.clone(), level: plan.level });
-        marked.map_err(|error| refused(format!("cannot write in its folder: {error}")))?;
+        marked.map_err(|error| unready(format!("cannot write in its folder: {error}")))?;
         Ok((Self::new(house, job, layout, plan, boot), now_ms()))
     }
 
@@ -145,9 +150,14 @@ impl Attempt {
     async fn live(self, stop: watch::Receiver<Option<u64>>) -> End {
         let ended = tokio::select! {
             ended = self.run() => ended,
-            never = self.end_when_ordered(stop) => match never {},
+            never = self.end_when_ordered(stop.clone()) => match never {},
         };
-        let mut end = self.keep(ended).await;
+        let mut end = tokio::select! {
+            end = self.keep(ended) => end,
+            () = patience(stop) => {
+                End::with_message(Exit::Killed, "ended while its outputs were being kept")
+            }
+        };
         end.containers = self.container_ends();
         end.saved_ms = now_ms();
         end
@@ -155,18 +165,10 @@ impl Attempt {
 
     /// Once it is ordered: asks all processes to end, and then makes them.
     async fn end_when_ordered(&self, mut stop: watch::Receiver<Option<u64>>) -> Infallible {
-        while let Ok(grace_ms) =
-            stop.wait_for(Option::is_some).await.map(|grace| grace.unwrap_or(0))
-        {
+        if stop.wait_for(Option::is_some).await.is_ok() {
             self.crew.stop();
-            tokio::select! {
-                // A later order may have less patience.
-                Ok(()) = stop.changed() => {}
-                () = sleep(Duration::from_millis(grace_ms)) => {
-                    self.crew.kill_all();
-                    break;
-                }
-            }
+            patience(stop).await;
+            self.crew.kill_all();
         }
         std::future::pending().await
     }
@@ -262,7 +264,7 @@ impl Attempt {
     async fn start(&self, member: &Member) -> Result<Running, Ended> {
         // Under another spawner nothing is known of the attempt's earlier processes.
         if self.house.jobs.boot().await != self.boot {
-            return Err(Ended::of(Exit::Lost));
+            return Err(Ended::lost());
         }
         let start = self.orders.start(member, &self.house).await.map_err(Ended::refused)?;
         self.crew.start(start).ok_or_else(|| Ended::of(Exit::NotStarted))
@@ -290,16 +292,27 @@ impl Attempt {
         let lost = match kept {
             Ok(saved) => {
                 end.outputs = saved.outputs;
-                saved.missing.join("; ")
+                fault::all(saved.missing)
             }
-            Err(error) => error,
+            Err(error) => Some(error),
         };
         end.outputs.exit_code = exit_code;
-        if exit_code == Some(0) && !lost.is_empty() {
-            end.exit = Exit::OutputsLost;
-            end.message = lost;
+        match lost.filter(|_| exit_code == Some(0)) {
+            Some(why) => End { exit: Exit::OutputsLost, message: why.line(), ..end },
+            None => end,
         }
-        end
+    }
+}
+
+/// Ends once the grace of an order to end is over. A later order may have less.
+async fn patience(mut stop: watch::Receiver<Option<u64>>) {
+    loop {
+        let ordered = stop.wait_for(Option::is_some).await.map(|grace| grace.unwrap_or_default());
+        let Ok(grace_ms) = ordered else { return std::future::pending().await };
+        tokio::select! {
+            Ok(()) = stop.changed() => {}
+            () = sleep(Duration::from_millis(grace_ms)) => return,
+        }
     }
 }
 

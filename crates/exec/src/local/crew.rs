@@ -1,7 +1,8 @@
 //! The processes of one attempt, while they run.
 
+use super::fault::{cannot_start, lost, no_room, not_kept};
 use super::jobs::{Change, Jobs, KILL, News, Outcome, TERM};
-use argosy_model::{End, Exit, Usage};
+use argosy_model::{Diagnostic, End, Exit, Usage};
 use argosy_spawn::{Start, Status};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -80,7 +81,7 @@ impl Running {
                 Some(Change::News(news)) => hear(news),
                 Some(Change::Ended(outcome)) => return Ended::from(outcome),
                 // Nobody passes changes on any more: the backend itself ends.
-                None => return Ended::of(Exit::Lost),
+                None => return Ended::lost(),
             }
         }
     }
@@ -90,7 +91,10 @@ impl Running {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     pub exit: Exit,
+    /// What is to be said of the process's own end.
     pub message: String,
+    /// Why it is none of the process's own.
+    pub why: Option<Diagnostic>,
     pub usage: Usage,
     pub started_ms: i64,
     pub ended_ms: i64,
@@ -98,11 +102,16 @@ pub struct Ended {
 
 impl Ended {
     pub fn of(exit: Exit) -> Self {
-        Self { exit, message: String::new(), usage: Usage::default(), started_ms: 0, ended_ms: 0 }
+        let (message, why, usage) = (String::new(), None, Usage::default());
+        Self { exit, message, why, usage, started_ms: 0, ended_ms: 0 }
     }
 
-    pub fn refused(message: String) -> Self {
-        Self { message, ..Self::of(Exit::Refused) }
+    pub fn refused(why: Diagnostic) -> Self {
+        Self { why: Some(why), ..Self::of(Exit::Refused) }
+    }
+
+    pub fn lost() -> Self {
+        Self { why: Some(lost()), ..Self::of(Exit::Lost) }
     }
 
     pub fn is_success(&self) -> bool {
@@ -117,15 +126,18 @@ impl Ended {
             Exit::OutOfMemory => "out of memory".to_owned(),
             _ => std::mem::take(&mut self.message),
         };
+        let whose = format!("{kind} {name}");
+        self.why = self.why.map(|why| why.within(&whose));
         if !what.is_empty() {
-            self.message = format!("{kind} {name}: {what}");
+            self.message = format!("{whose}: {what}");
         }
         self
     }
 
     /// As the backend reports it.
     pub fn end(self) -> End {
-        let Self { exit, message, usage, started_ms, ended_ms } = self;
+        let Self { exit, message, why, usage, started_ms, ended_ms } = self;
+        let message = why.map_or(message, |why| why.line());
         End { usage, started_ms, ended_ms, ..End::with_message(exit, message) }
     }
 }
@@ -134,14 +146,16 @@ impl From<Outcome> for Ended {
     fn from(outcome: Outcome) -> Self {
         let exit = match outcome {
             Outcome::Exited(exit) if exit.unwatched && !exit.out_of_memory => {
-                return Self::of(Exit::Lost);
+                return Self::lost();
             }
             Outcome::Exited(exit) => exit,
-            Outcome::Refused(message) => return Self::refused(message),
-            Outcome::NoRoom(message) => return Self { message, ..Self::of(Exit::Lost) },
-            Outcome::Lost => return Self::of(Exit::Lost),
+            Outcome::Refused(message) => return Self::refused(cannot_start(message)),
+            Outcome::NoRoom(message) => {
+                return Self { why: Some(no_room(message)), ..Self::of(Exit::Lost) };
+            }
+            Outcome::Lost => return Self::lost(),
         };
-        Self {
+        let mut ended = Self {
             exit: match (exit.killed, exit.status) {
                 (Some(_), _) => Exit::Killed,
                 (None, Status::Code(0)) if exit.lost_output.is_some() => Exit::OutputsLost,
@@ -152,6 +166,7 @@ impl From<Outcome> for Ended {
                 (None, Status::Signal(signal)) => Exit::Signal(signal),
             },
             message: exit.lost_output.unwrap_or_default(),
+            why: None,
             usage: Usage {
                 user_us: exit.utime_us,
                 system_us: exit.stime_us,
@@ -159,7 +174,11 @@ impl From<Outcome> for Ended {
             },
             started_ms: exit.started_ms.cast_signed(),
             ended_ms: exit.ended_ms.cast_signed(),
+        };
+        if ended.exit == Exit::OutputsLost {
+            ended.why = Some(not_kept(std::mem::take(&mut ended.message)));
         }
+        ended
     }
 }
 
@@ -186,8 +205,8 @@ mod tests {
     #[test]
     fn a_success_whose_output_is_lost_is_none() {
         assert_eq!(ended(Status::Code(0), None).exit, Exit::Code(0));
-        let lost = ended(Status::Code(0), Some("disk full"));
-        assert_eq!((lost.exit, &*lost.message), (Exit::OutputsLost, "disk full"));
+        let lost = ended(Status::Code(0), Some("disk full")).end();
+        assert_eq!((lost.exit, &*lost.message), (Exit::OutputsLost, "[E0408] disk full"));
         let failed = ended(Status::Code(3), Some("disk full"));
         assert_eq!((failed.exit, &*failed.message), (Exit::Code(3), "disk full"));
     }

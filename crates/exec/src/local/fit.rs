@@ -1,7 +1,7 @@
 //! How much a program can be given (Linux `fs/exec.c`: so many bytes for each argument and each
 //! variable, and so many for all of them).
 
-use argosy_model::limits;
+use argosy_model::{Diagnostic, limits};
 use rustix::process::{Resource, getrlimit};
 
 /// For each text: the byte that ends it, and its address.
@@ -14,7 +14,7 @@ const HELP: &str = "hand it over as an input artifact (`raw`), or as the source 
 ///
 /// # Errors
 /// Which of them is too long, and what to do.
-pub fn check(container: &str, argv: &[String], env: &[(String, String)]) -> Result<(), String> {
+pub fn check(container: &str, argv: &[String], env: &[(String, String)]) -> Result<(), Diagnostic> {
     let arguments = argv.iter().enumerate().map(|(at, text)| {
         (text.len() as u64, move || format!("argument {at} of container {container:?}"))
     });
@@ -30,15 +30,15 @@ pub fn check(container: &str, argv: &[String], env: &[(String, String)]) -> Resu
     let sizes = arguments.chain(variables).map(|length| length + BESIDE);
     let what = format!("all arguments and variables of container {container:?} together");
     let limit = limits::Limit { max: most(), ..limits::ARGUMENTS_BYTES };
-    limit.check(sizes.sum(), &what).map_err(|large| large.help(HELP).line())
+    limit.check(sizes.sum(), &what).map_err(|large| large.help(HELP))
 }
 
-fn longest(length: u64, what: impl Fn() -> String) -> Result<(), String> {
+fn longest(length: u64, what: impl Fn() -> String) -> Result<(), Diagnostic> {
     if length <= limits::ARGUMENT_BYTES.max {
         return Ok(());
     }
     let checked = limits::ARGUMENT_BYTES.check(length, &what());
-    checked.map_err(|long| long.help(HELP).line())
+    checked.map_err(|long| long.help(HELP))
 }
 
 /// A quarter of the stack, as far as it is less than usual, with room for what is added on the way.
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(check("main", &texts(1, most), &[]), Ok(()));
         let refused = check("main", &texts(1, most + 1), &[]).unwrap_err();
         assert_eq!(
-            refused,
+            refused.line(),
             "[E0107] argument 0 of container \"main\": 131072 bytes is over the limit \
              `argument-bytes` of 131071; hand it over as an input artifact (`raw`), or as the \
              source of a script"
@@ -71,7 +71,7 @@ mod tests {
         let variable = |length| [("NAME".to_owned(), "x".repeat(length - "NAME=".len()))];
         assert_eq!(check("main", &[], &variable(most)), Ok(()));
         let refused = check("main", &[], &variable(most + 1)).unwrap_err();
-        assert!(refused.contains("variable NAME of container \"main\": 131072"), "{refused}");
+        assert!(refused.what.contains("variable NAME of container \"main\": 131072"), "{refused}");
     }
 
     #[test]
@@ -83,6 +83,6 @@ mod tests {
         assert_eq!(check("main", &argv, &[]), Ok(()));
         argv.push(String::new());
         let refused = check("main", &argv, &[]).unwrap_err();
-        assert!(refused.contains("`arguments-bytes`"), "{refused}");
+        assert!(refused.what.contains("`arguments-bytes`"), "{refused}");
     }
 }

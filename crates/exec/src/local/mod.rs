@@ -15,6 +15,7 @@ mod backend;
 mod cleaner;
 mod crew;
 mod env;
+mod fault;
 mod fit;
 mod jobs;
 mod layout;

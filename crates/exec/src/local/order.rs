@@ -2,6 +2,7 @@
 
 use super::backend::House;
 use super::env::{self, Env};
+use super::fault::cannot_start;
 use super::fit;
 use super::jobs;
 use super::layout::{Layout, make_folder};
@@ -11,7 +12,7 @@ use super::volumes;
 use crate::images::{Kind, PATH};
 use crate::logs::Stream;
 use argosy_blob::Space;
-use argosy_model::{AttemptId, ProcessSpec};
+use argosy_model::{AttemptId, Diagnostic, ProcessSpec};
 use argosy_spawn::{Bind, Isolation, Limits, Start};
 use std::fs;
 use std::io;
@@ -43,30 +44,31 @@ impl Orders {
     ///
     /// # Errors
     /// What a person should read: something is missing or not allowed.
-    pub async fn start(&self, member: &Member, house: &House) -> Result<Start, String> {
+    pub async fn start(&self, member: &Member, house: &House) -> Result<Start, Diagnostic> {
         let mut env = self.own_env(member, house);
-        env::add(&mut env, &member.container, &*house.values, &self.space).await?;
+        let added = env::add(&mut env, &member.container, &*house.values, &self.space).await;
+        added.map_err(cannot_start)?;
         if let Some(door) = &house.objects {
-            let space = Space::new(&self.space).map_err(|error| error.what)?;
+            let space = Space::new(&self.space)?;
             // Again the same after a restart: what is running has been given it.
             let keys = door.keys.mint(&space, &[""], self.attempt);
             env::add_objects(&mut env, &door.endpoint, &keys);
         }
-        let argv = self.argv(member, house, &env)?;
+        let argv = self.argv(member, house, &env).map_err(cannot_start)?;
         let env = env.into_pairs();
         fit::check(&member.container.name, &argv, &env)?;
         if !self.sees_own(member, house) {
             let made = self.layout.make_own();
-            made.map_err(|error| format!("cannot make its folder: {error}"))?;
+            made.map_err(|error| cannot_start(format!("cannot make its folder: {error}")))?;
         }
         let binds = self.binds(member, house)?;
-        let isolation = self.isolation(member).map_err(|error| error.to_string())?;
+        let isolation = self.isolation(member).map_err(|error| cannot_start(error.to_string()))?;
         let name = &member.container.name;
         Ok(Start {
             id: jobs::id(self.attempt, member.index),
             argv,
             env,
-            cwd: self.working_dir(member)?,
+            cwd: self.working_dir(member).map_err(cannot_start)?,
             stdout: Some(self.layout.log(name, Stream::Out)),
             stderr: Some(self.layout.log(name, Stream::Err)),
             isolation,
@@ -170,7 +172,7 @@ impl Orders {
     }
 
     /// Volumes first: inputs may lie in them.
-    fn binds(&self, member: &Member, house: &House) -> Result<Vec<Bind>, String> {
+    fn binds(&self, member: &Member, house: &House) -> Result<Vec<Bind>, Diagnostic> {
         if self.level == Level::None {
             return Ok(Vec::new());
         }
@@ -178,12 +180,13 @@ impl Orders {
         for mount in &member.container.mounts {
             let (source, writable) =
                 volumes::source(&self.spec.volumes, &mount.volume, &self.layout, &house.allowed)?;
-            binds.push(volumes::bind(mount, source, writable)?);
+            binds.push(volumes::bind(mount, source, writable).map_err(cannot_start)?);
         }
         for (index, input) in self.spec.inputs.iter().enumerate() {
             let source = self.layout.input(index).join("it");
             if fs::symlink_metadata(&source).is_ok() {
-                binds.push(Bind { source, target: normal(&input.path)?, read_only: false });
+                let target = normal(&input.path).map_err(cannot_start)?;
+                binds.push(Bind { source, target, read_only: false });
             }
         }
         if self.sees_own(member, house) {
@@ -245,7 +248,8 @@ impl Orders {
             let _ = fs::remove_dir(tmp.join(".argosy"));
         }
         let own = |bind: &Bind| !bind.target.starts_with(OWN);
-        for bind in self.binds(member, house).map_err(io::Error::other)?.into_iter().filter(own) {
+        let binds = self.binds(member, house).map_err(|why| io::Error::other(why.what))?;
+        for bind in binds.into_iter().filter(own) {
             let (folder, base) = match (bind.source.is_dir(), bind.source.parent()) {
                 (false, Some(parent)) => (parent, bind.source.file_name().unwrap_or_default()),
                 _ => (&*bind.source, Default::default()),

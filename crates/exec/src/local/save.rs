@@ -1,6 +1,7 @@
 //! Keeps what a process has left: its result, parameters and artifacts.
 
 use super::backend::{House, Report};
+use super::fault::{no_output, not_kept};
 use super::order::Orders;
 use super::plan::{Level, Member, normal};
 use super::view::{Found, View};
@@ -9,7 +10,7 @@ use argosy_blob::archive::{NAMELESS, SPECIAL, pack};
 use argosy_blob::tree::Kind;
 use argosy_blob::{Address, Meta, Source, Space};
 use argosy_model::process::{OutputArtifact, OutputFile};
-use argosy_model::{Archive, Artifact, Location, Outputs, limits};
+use argosy_model::{Archive, Artifact, Diagnostic, Location, Outputs, limits};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -19,22 +20,24 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Saved {
     pub outputs: Outputs,
-    /// What a person should read of each output that is not there.
-    pub missing: Vec<String>,
+    /// Of each output that is not there.
+    pub missing: Vec<Diagnostic>,
 }
 
 /// Keeps the outputs of an attempt, whose `member` is the one that they are read from.
 ///
 /// # Errors
 /// Outputs that are there and cannot be kept.
-pub async fn save(orders: &Orders, member: &Member, house: &House) -> Result<Saved, String> {
-    let space = Space::new(&orders.space).map_err(|error| error.what)?;
-    let view =
-        orders.view(member, house).map_err(|error| format!("cannot read outputs: {error}"))?;
+pub async fn save(orders: &Orders, member: &Member, house: &House) -> Result<Saved, Diagnostic> {
+    let space = Space::new(&orders.space)?;
+    let view = orders
+        .view(member, house)
+        .map_err(|error| no_output(format!("cannot read outputs: {error}")))?;
     let mut saver = Saver { orders, house, space, view: Arc::new(view), saved: Saved::default() };
     if orders.spec.outputs.result {
         let log = orders.layout.log(&member.container.name, Stream::Out);
-        let text = result(&log).map_err(|error| format!("cannot read the result: {error}"))?;
+        let text =
+            result(&log).map_err(|error| no_output(format!("cannot read the result: {error}")))?;
         saver.saved.outputs.result = Some(text.into());
     }
     if orders.level > Level::None {
@@ -55,21 +58,21 @@ pub async fn logs(
     members: &[Member],
     house: &House,
     outputs: &mut Outputs,
-) -> Result<(), String> {
+) -> Result<(), Diagnostic> {
     if !orders.spec.outputs.logs {
         return Ok(());
     }
-    let space = Space::new(&orders.space).map_err(|error| error.what)?;
+    let space = Space::new(&orders.space)?;
     for name in members.iter().map(|member| &*member.container.name) {
         let key = format!("{}/{name}.log", orders.spec.key_prefix);
-        let address = Address::new(&space, &key).map_err(|error| error.what)?;
+        let address = Address::new(&space, &key)?;
         let files = [Stream::Out, Stream::Err].map(|stream| orders.layout.log(name, stream));
         let meta = Meta { content_type: "text/plain".into(), ..Meta::default() };
         let kept = async {
             let file = blocking(move || joined(&files)).await?;
             house.store.put(&address, Source::Copied(file), meta).await
         };
-        kept.await.map_err(|error| format!("cannot keep the log of {name}: {error}"))?;
+        kept.await.map_err(|error| not_kept(format!("cannot keep the log of {name}: {error}")))?;
         outputs.artifacts.push((format!("{name}-logs").into(), artifact(key, Archive::None)));
     }
     Ok(())
@@ -102,12 +105,12 @@ struct Saver<'a> {
 }
 
 impl Saver<'_> {
-    fn parameters(&mut self) -> Result<(), String> {
+    fn parameters(&mut self) -> Result<(), Diagnostic> {
         for OutputFile { name, path, default } in &self.orders.spec.outputs.parameters {
-            let text = match self.view.find(&normal(path)?) {
+            let text = match self.view.find(&normal(path).map_err(no_output)?) {
                 Ok(Some(found)) => Some(parameter(&found, name)?),
                 Ok(None) => default.clone(),
-                Err(error) => return Err(format!("output parameter {name:?}: {error}")),
+                Err(error) => return Err(no_output(format!("output parameter {name:?}: {error}"))),
             };
             match text {
                 Some(text) => {
@@ -115,30 +118,30 @@ impl Saver<'_> {
                 }
                 None => {
                     let missing = format!("output parameter {name:?} was not written to {path}");
-                    self.saved.missing.push(missing);
+                    self.saved.missing.push(no_output(missing));
                 }
             }
         }
         Ok(())
     }
 
-    async fn artifact(&mut self, output: &OutputArtifact) -> Result<(), String> {
-        let named = |what: String| format!("output artifact {:?}: {what}", output.name);
-        let path = normal(&output.path).map_err(named)?;
+    async fn artifact(&mut self, output: &OutputArtifact) -> Result<(), Diagnostic> {
+        let named = |why: Diagnostic| why.within(&format!("output artifact {:?}", output.name));
+        let path = normal(&output.path).map_err(|what| named(no_output(what)))?;
         let found = self.view.find(&path);
-        let found = found.map_err(|error| named(format!("cannot read it: {error}")))?;
+        let found = found.map_err(|error| named(no_output(format!("cannot read it: {error}"))))?;
         let Some(kind) = found.map(|found| found.kind) else {
             if !output.optional {
                 let OutputArtifact { name, path, .. } = output;
                 let missing = format!("output artifact {name:?} was not written to {path}");
-                self.saved.missing.push(missing);
+                self.saved.missing.push(no_output(missing));
             }
             return Ok(());
         };
         let base = path.file_name().map_or("root".into(), |name| name.to_string_lossy());
         let key = self.key(output, &base);
         let key = match (output.archive, kind) {
-            (_, Kind::Other | Kind::Link) => Err("it is neither a file nor a folder".to_owned()),
+            (_, Kind::Other | Kind::Link) => Err(no_output("it is neither a file nor a folder")),
             (Archive::None, Kind::Folder) => self.put_folder(&output.name, &path, key).await,
             _ => self.put_packed(&output.name, &path, &base, key, output.archive).await,
         };
@@ -159,11 +162,11 @@ impl Saver<'_> {
         }
     }
 
-    async fn put(&self, key: &str, source: Source, content_type: &str) -> Result<(), String> {
-        let address = Address::new(&self.space, key).map_err(|error| error.what)?;
+    async fn put(&self, key: &str, source: Source, content_type: &str) -> Result<(), Diagnostic> {
+        let address = Address::new(&self.space, key)?;
         let meta = Meta { content_type: content_type.into(), ..Meta::default() };
         let put = self.house.store.put(&address, source, meta).await;
-        put.map(drop).map_err(|error| format!("cannot keep it under {key:?}: {error}"))
+        put.map(drop).map_err(|error| not_kept(format!("cannot keep it under {key:?}: {error}")))
     }
 
     /// Says what an artifact lacks.
@@ -188,7 +191,7 @@ impl Saver<'_> {
         base: &str,
         key: String,
         archive: Archive,
-    ) -> Result<String, String> {
+    ) -> Result<String, Diagnostic> {
         let content_type = match archive {
             Archive::None => "",
             Archive::Default | Archive::Tar(1..) => "application/gzip",
@@ -207,18 +210,24 @@ impl Saver<'_> {
             Ok((Source::Taken(scratch), left_out))
         });
         let (packed, left_out) =
-            packed.await.map_err(|error| format!("cannot pack it: {error}"))?;
+            packed.await.map_err(|error| not_kept(format!("cannot pack it: {error}")))?;
         self.note(name, &left_out);
         self.put(&key, packed, content_type).await?;
         Ok(key)
     }
 
     /// Puts each file of a folder under its own key; the prefix of all.
-    async fn put_folder(&self, artifact: &str, path: &Path, key: String) -> Result<String, String> {
+    async fn put_folder(
+        &self,
+        artifact: &str,
+        path: &Path,
+        key: String,
+    ) -> Result<String, Diagnostic> {
         let prefix = format!("{}/", key.trim_end_matches('/'));
         let (view, root) = (self.view.clone(), path.to_owned());
         let listed = blocking(move || files(&view, &root)).await;
-        let (files, left_out) = listed.map_err(|error| format!("cannot list it: {error}"))?;
+        let (files, left_out) =
+            listed.map_err(|error| no_output(format!("cannot list it: {error}")))?;
         self.note(artifact, &left_out);
         for name in files {
             let (view, path) = (self.view.clone(), path.join(&name));
@@ -226,8 +235,9 @@ impl Saver<'_> {
                 let found = view.find(&path)?.ok_or(io::ErrorKind::NotFound)?;
                 found.tree.read(&found.path)
             };
-            let file =
-                blocking(open).await.map_err(|error| format!("cannot read {name}: {error}"))?;
+            let file = blocking(open)
+                .await
+                .map_err(|error| no_output(format!("cannot read {name}: {error}")))?;
             self.put(&format!("{prefix}{name}"), Source::Copied(file), "").await?;
         }
         Ok(prefix)
@@ -271,16 +281,12 @@ fn files(view: &View, folder: &Path) -> io::Result<(Vec<String>, Vec<String>)> {
     Ok((files, left_out))
 }
 
-fn parameter(found: &Found<'_>, name: &str) -> Result<String, String> {
-    let named = |what: String| format!("output parameter {name:?}: {what}");
-    let file = found.tree.read(&found.path).map_err(|error| named(error.to_string()))?;
+fn parameter(found: &Found<'_>, name: &str) -> Result<String, Diagnostic> {
+    let named = |error: io::Error| no_output(format!("output parameter {name:?}: {error}"));
+    let file = found.tree.read(&found.path).map_err(named)?;
     let mut bytes = Vec::new();
-    file.take(limits::PARAMETER_BYTES.max + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| named(error.to_string()))?;
-    limits::PARAMETER_BYTES
-        .check(bytes.len() as u64, &format!("output parameter {name:?}"))
-        .map_err(|error| error.what)?;
+    file.take(limits::PARAMETER_BYTES.max + 1).read_to_end(&mut bytes).map_err(named)?;
+    limits::PARAMETER_BYTES.check(bytes.len() as u64, &format!("output parameter {name:?}"))?;
     Ok(text(&bytes))
 }
 

@@ -1,6 +1,7 @@
 //! A container set: processes that wait for each other, as one.
 
 use super::crew::Ended;
+use super::fault::cannot_start;
 use super::plan::Member;
 use argosy_model::Exit;
 use argosy_model::process::SetMember;
@@ -16,8 +17,8 @@ pub async fn run<'a, F: Future<Output = Ended>>(
     set: &[SetMember],
     start: impl Fn(&'a Member) -> F,
 ) -> Ended {
-    if let Err(message) = check(set) {
-        return Ended::refused(message);
+    if let Err(what) = check(set) {
+        return Ended::refused(cannot_start(what));
     }
     let mut waiting: BTreeSet<usize> = (0..members.len()).collect();
     let mut ended: BTreeMap<&str, Ended> = BTreeMap::new();

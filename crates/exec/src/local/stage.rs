@@ -1,13 +1,14 @@
 //! Puts inputs together before the process starts: each in a folder of its own, from where it is
 //! shown to the process.
 
+use super::fault::cannot_start;
 use super::layout::{Layout, make_folder};
 use super::plan::normal;
 use argosy_blob::archive::{Limits, unpack};
 use argosy_blob::tree::{Kind, Tree};
 use argosy_blob::{Address, Part, Space, Store};
 use argosy_model::process::StagedInput;
-use argosy_model::{Archive, Artifact, Location};
+use argosy_model::{Archive, Artifact, Code, Diagnostic, Location};
 use std::fs::{self, Permissions};
 use std::io::{self, Cursor};
 use std::os::unix::fs::PermissionsExt;
@@ -22,22 +23,26 @@ pub async fn inputs(
     layout: &Layout,
     store: &dyn Store,
     space: &Space,
-) -> Result<(), String> {
+) -> Result<(), Diagnostic> {
     for (index, input) in inputs.iter().enumerate() {
         let folder = layout.input(index);
-        make_folder(&folder).map_err(|error| error.to_string())?;
+        make_folder(&folder).map_err(|error| cannot_start(error.to_string()))?;
         let staging = Staging { dest: folder.join("it"), store, space };
-        let named = |what: String| format!("input artifact {:?}: {what}", input.name);
+        let named = |why: Diagnostic| why.within(&format!("input artifact {:?}", input.name));
         let found = staging.fetch(&input.artifact).await.map_err(named)?;
         if !found && !input.optional {
-            return Err(named(format!("there is nothing at {}", place(&input.artifact))));
+            return Err(named(missing(format!("there is nothing at {}", place(&input.artifact)))));
         }
         if let (true, Some(mode)) = (found, input.mode) {
             set_mode(&staging.dest, mode, input.recurse_mode)
-                .map_err(|error| named(format!("cannot set its mode: {error}")))?;
+                .map_err(|error| named(cannot_start(format!("cannot set its mode: {error}"))))?;
         }
     }
     Ok(())
+}
+
+fn missing(what: String) -> Diagnostic {
+    Diagnostic::new(Code::ArtifactMissing, what)
 }
 
 /// An artifact's place as a person would name it.
@@ -62,8 +67,8 @@ struct Staging<'a> {
 
 impl Staging<'_> {
     /// Whether it is there.
-    async fn fetch(&self, artifact: &Artifact) -> Result<bool, String> {
-        let part = normal(&format!("/{}", artifact.sub_path))?;
+    async fn fetch(&self, artifact: &Artifact) -> Result<bool, Diagnostic> {
+        let part = normal(&format!("/{}", artifact.sub_path)).map_err(cannot_start)?;
         let part = part.strip_prefix("/").unwrap_or(&part).to_owned();
         match &artifact.at {
             Location::Raw { data } => {
@@ -73,12 +78,13 @@ impl Staging<'_> {
             Location::Blob { key } => self.blob(key, artifact.archive, part).await,
             Location::S3(_) | Location::Http { .. } => {
                 let place = place(artifact);
-                Err(format!("{place} is not in this server's own store, and nothing else is read"))
+                let what = "is not in this server's own store, and nothing else is read";
+                Err(missing(format!("{place} {what}")))
             }
         }
     }
 
-    async fn blob(&self, key: &str, archive: Archive, part: PathBuf) -> Result<bool, String> {
+    async fn blob(&self, key: &str, archive: Archive, part: PathBuf) -> Result<bool, Diagnostic> {
         let prefix = key.trim_end_matches('/');
         if !key.ends_with('/')
             && let Some(object) = self.object(key).await?
@@ -96,17 +102,19 @@ impl Staging<'_> {
         self.objects(&format!("{key}/")).await
     }
 
-    async fn object(&self, key: &str) -> Result<Option<Part>, String> {
-        let address = Address::new(self.space, key).map_err(|error| error.what)?;
-        self.store.fetch(&address).await.map_err(|error| format!("cannot read {key:?}: {error}"))
+    async fn object(&self, key: &str) -> Result<Option<Part>, Diagnostic> {
+        let address = Address::new(self.space, key)?;
+        let found = self.store.fetch(&address).await;
+        found.map_err(|error| cannot_start(format!("cannot read {key:?}: {error}")))
     }
 
     /// Fetches all objects below a prefix into a folder, as they are.
-    async fn objects(&self, prefix: &str) -> Result<bool, String> {
+    async fn objects(&self, prefix: &str) -> Result<bool, Diagnostic> {
         let mut after = String::new();
         loop {
             let page = self.store.list(self.space, prefix, &after, PAGE).await;
-            let page = page.map_err(|error| format!("cannot list {prefix:?}: {error}"))?;
+            let page =
+                page.map_err(|error| cannot_start(format!("cannot list {prefix:?}: {error}")))?;
             for found in &page.objects {
                 let Some(object) = self.object(&found.key).await? else { continue };
                 // Keys have no segment that climbs.
@@ -114,7 +122,7 @@ impl Staging<'_> {
                 let key = &found.key;
                 blocking(move || write(object, &path))
                     .await
-                    .map_err(|error| format!("cannot write {key:?}: {error}"))?;
+                    .map_err(|error| cannot_start(format!("cannot write {key:?}: {error}")))?;
             }
             match page.objects.into_iter().next_back() {
                 Some(last) if page.more => after = last.key,
@@ -129,13 +137,14 @@ impl Staging<'_> {
         source: impl io::Read + io::Seek + Send + 'static,
         archive: Archive,
         part: PathBuf,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Diagnostic> {
         let dest = self.dest.clone();
         let unpacked = tokio::task::spawn_blocking(move || {
-            unpack(source, archive, &dest, Limits::default()).map_err(|error| error.what)?;
-            pick(&dest, &part).map_err(|error| format!("cannot read its part: {error}"))
+            unpack(source, archive, &dest, Limits::default())?;
+            pick(&dest, &part)
+                .map_err(|error| cannot_start(format!("cannot read its part: {error}")))
         });
-        unpacked.await.map_err(|error| error.to_string())?
+        unpacked.await.map_err(|error| cannot_start(error.to_string()))?
     }
 }
 

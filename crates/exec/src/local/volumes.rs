@@ -1,11 +1,13 @@
 //! The folders that processes share or are given.
 
 use super::env;
+use super::fault::cannot_start;
 use super::layout::{Layout, make_folder};
 use super::plan::normal;
 use crate::Values;
 use argosy_blob::tree::{Kind, Tree};
 use argosy_model::process::{Mount, Volume, VolumeSource};
+use argosy_model::{Code, Diagnostic};
 use argosy_spawn::Bind;
 use std::fs;
 use std::io::Write;
@@ -18,24 +20,25 @@ pub async fn fill(
     layout: &Layout,
     values: &dyn Values,
     space: &str,
-) -> Result<(), String> {
+) -> Result<(), Diagnostic> {
     for (index, volume) in volumes.iter().enumerate() {
         let folder = layout.volume(index);
         let (name, items, optional, secret) = match &volume.source {
             VolumeSource::EmptyDir => {
-                make_folder(&folder).map_err(|error| error.to_string())?;
+                make_folder(&folder).map_err(|error| cannot_start(error.to_string()))?;
                 continue;
             }
             VolumeSource::HostPath(_) => continue,
             VolumeSource::Secret { name, items, optional } => (name, items, *optional, true),
             VolumeSource::ConfigMap { name, items, optional } => (name, items, *optional, false),
         };
-        make_folder(&folder).map_err(|error| error.to_string())?;
+        make_folder(&folder).map_err(|error| cannot_start(error.to_string()))?;
         let called = format!("volume {:?}: {} {name:?}", volume.name, env::called(secret));
         match env::store(values, space, name, secret).await {
-            Some(keys) => write(&folder, keys, items).map_err(|why| format!("{called} {why}"))?,
+            Some(keys) => write(&folder, keys, items)
+                .map_err(|why| cannot_start(format!("{called} {why}")))?,
             None if optional => {}
-            None => return Err(format!("{called} does not exist")),
+            None => return Err(cannot_start(format!("{called} does not exist"))),
         }
     }
     Ok(())
@@ -75,10 +78,11 @@ pub fn source(
     name: &str,
     layout: &Layout,
     allowed: &[PathBuf],
-) -> Result<(PathBuf, bool), String> {
+) -> Result<(PathBuf, bool), Diagnostic> {
     let index = volumes.iter().position(|volume| volume.name == name);
     let found = index.and_then(|index| Some((index, volumes.get(index)?)));
-    let (index, volume) = found.ok_or_else(|| format!("there is no volume {name:?}"))?;
+    let (index, volume) =
+        found.ok_or_else(|| cannot_start(format!("there is no volume {name:?}")))?;
     match &volume.source {
         VolumeSource::HostPath(path) => host_path(path, allowed).map(|path| (path, true)),
         VolumeSource::EmptyDir => Ok((layout.volume(index), true)),
@@ -88,16 +92,17 @@ pub fn source(
     }
 }
 
-fn host_path(path: &str, allowed: &[PathBuf]) -> Result<PathBuf, String> {
-    let real = fs::canonicalize(normal(path)?)
-        .map_err(|error| format!("hostPath {path:?} cannot be found: {error}"))?;
+fn host_path(path: &str, allowed: &[PathBuf]) -> Result<PathBuf, Diagnostic> {
+    let real = fs::canonicalize(normal(path).map_err(cannot_start)?)
+        .map_err(|error| cannot_start(format!("hostPath {path:?} cannot be found: {error}")))?;
     let is_below =
         |folder: &PathBuf| fs::canonicalize(folder).is_ok_and(|folder| real.starts_with(folder));
     if allowed.iter().any(is_below) {
         return Ok(real);
     }
-    let hint = "start the server with `--allow-host-path` and that folder, or one above it";
-    Err(format!("hostPath {path:?} ({}) is not in an allowed folder; {hint}", real.display()))
+    let what = format!("hostPath {path:?} ({}) is not in an allowed folder", real.display());
+    let help = "start the server with `--allow-host-path` and that folder, or one above it";
+    Err(Diagnostic::new(Code::HostPath, what).help(help))
 }
 
 /// Shows a volume, or its part, in a process. A part is made if it is not there.

@@ -123,11 +123,11 @@ async fn inputs_that_are_not_there_are_refused_unless_they_are_optional() {
     let foreign =
         Location::S3(Box::new(S3Location { bucket: "b".into(), ..S3Location::default() }));
     for (number, artifact, because) in [
-        (0, blob("none"), "there is nothing at key \"none\""),
+        (0, blob("none"), "[E0302] input artifact \"in\": there is nothing at key \"none\""),
         (1, blob("none/"), "there is nothing at key"),
         (2, blob("../x"), "not a key"),
         (3, Artifact { at: foreign, ..raw("") }, "not in this server's own store"),
-        (4, Artifact { archive: Archive::Tar(6), ..raw("no tar") }, "archive"),
+        (4, Artifact { archive: Archive::Tar(6), ..raw("no tar") }, "[E0301] "),
     ] {
         let mut spec = shell("true");
         spec.inputs = vec![input("/tmp/in", artifact)];
@@ -188,7 +188,7 @@ async fn outputs_that_a_failed_process_has_not_written_are_not_missed() {
     house.run(1, &spec);
     let end = house.end().await;
     assert_eq!(end.exit, Exit::OutputsLost);
-    assert_eq!(end.message, "output artifact \"out\" was not written to /tmp/none");
+    assert_eq!(end.message, "[E0304] output artifact \"out\" was not written to /tmp/none");
 
     spec.outputs.artifacts[0].optional = true;
     house.run(2, &spec);

@@ -56,7 +56,7 @@ async fn what_is_missing_is_refused_by_name_unless_it_is_optional() {
     let mut spec = shell("true");
     spec.main.env_from = vec![EnvFrom { name: "x".into(), secret: true, ..EnvFrom::default() }];
     house.run(9, &spec);
-    assert_eq!(house.end().await.message, "there is no secret \"x\"");
+    assert_eq!(house.end().await.message, "[E0303] there is no secret \"x\"");
 }
 
 #[tokio::test]

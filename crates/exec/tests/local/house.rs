@@ -1,5 +1,6 @@
 //! A data directory with a backend, and specs to give it.
 
+use crate::stuck::Stuck;
 use argosy_blob::{Address, Folder, Meta, Source, Space, Store};
 use argosy_exec::Values;
 use argosy_exec::images::ImageTable;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 const HELPER: &str = env!("CARGO_BIN_EXE_spawner-for-exec-tests");
@@ -48,6 +49,8 @@ pub struct House {
     pub root: TempDir,
     pub store: Folder,
     pub local: Option<Local>,
+    /// Told when something is put under the key `stuck`, which never ends.
+    pub stuck: Arc<Notify>,
     reports: mpsc::UnboundedReceiver<Report>,
     notes: Vec<String>,
 }
@@ -60,8 +63,9 @@ impl House {
     pub async fn with(change: impl FnOnce(&mut Options)) -> Self {
         let root = tempfile::tempdir().unwrap();
         let store = Folder::open(&root.path().join("blobs")).unwrap();
-        let (local, reports) = start(root.path(), &store, change).await;
-        Self { root, store, local: Some(local), reports, notes: vec![] }
+        let stuck = Arc::new(Notify::new());
+        let (local, reports) = start(root.path(), &store, &stuck, change).await;
+        Self { root, store, local: Some(local), stuck, reports, notes: vec![] }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -75,7 +79,7 @@ impl House {
     /// Ends the backend as a crash would, as far as one process can, and starts another.
     pub async fn restart(&mut self) {
         self.local = None;
-        let (local, reports) = start(self.root.path(), &self.store, |_| ()).await;
+        let (local, reports) = start(self.root.path(), &self.store, &self.stuck, |_| ()).await;
         (self.local, self.reports) = (Some(local), reports);
     }
 
@@ -206,6 +210,7 @@ impl Drop for House {
 async fn start(
     root: &Path,
     store: &Folder,
+    stuck: &Arc<Notify>,
     change: impl FnOnce(&mut Options),
 ) -> (Local, mpsc::UnboundedReceiver<Report>) {
     let mut options = Options {
@@ -217,7 +222,8 @@ async fn start(
         objects: None,
     };
     change(&mut options);
-    Local::start(options, Arc::new(store.clone()), Arc::new(Fixed)).await.unwrap()
+    let store = Stuck { folder: store.clone(), waits: stuck.clone() };
+    Local::start(options, Arc::new(store), Arc::new(Fixed)).await.unwrap()
 }
 
 pub fn attempt(number: u32) -> AttemptId {

@@ -1,10 +1,10 @@
 //! How attempts start, end, are killed and outlive the server.
 
-use crate::house::{House, attempt, container, parameter, shell};
+use crate::house::{House, attempt, container, output, parameter, shell};
 use argosy_exec::local::{Level, Report};
 use argosy_exec::logs::{self, Log, Stream};
-use argosy_model::process::SetMember;
-use argosy_model::{Exit, ProcessSpec, RunId, limits};
+use argosy_model::process::{OutputArtifact, SetMember};
+use argosy_model::{Archive, Exit, ProcessSpec, RunId, limits};
 use rustix::process::Signal;
 use std::io::Read;
 
@@ -292,6 +292,19 @@ fn known_to_spawner(house: &House) -> Vec<String> {
         assert!(length > 0, "the spawner has gone");
         decoder.push(&buffer[..length]);
     }
+}
+
+#[tokio::test]
+async fn an_attempt_can_be_ended_while_its_outputs_are_kept() {
+    let mut house = House::new().await;
+    let mut spec = shell("echo 1 > /tmp/f");
+    let stuck = OutputArtifact { key: Some("stuck".into()), ..output("/tmp/f", Archive::None) };
+    spec.outputs.artifacts = vec![stuck];
+    let attempt = house.run(0, &spec);
+    house.started().await;
+    house.stuck.notified().await;
+    house.local().kill(attempt, 0);
+    assert_eq!(house.end().await.exit, Exit::Killed);
 }
 
 #[tokio::test]

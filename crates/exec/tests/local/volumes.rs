@@ -137,8 +137,9 @@ async fn a_link_that_an_earlier_process_made_is_not_mounted() {
     init.mounts = vec![mount("v", "/all")];
     spec.init = vec![init];
     let end = house.end_of(&spec).await;
-    assert_eq!((end.exit, &*end.message), (Exit::Refused, "volume \"v\" has no part \"sub\""));
+    let told = "[E0303] volume \"v\" has no part \"sub\"";
+    assert_eq!((end.exit, &*end.message), (Exit::Refused, told));
     spec.main.mounts[0].volume = "none".into();
     house.run(1, &spec);
-    assert_eq!(house.end().await.message, "there is no volume \"none\"");
+    assert_eq!(house.end().await.message, "[E0303] there is no volume \"none\"");
 }

@@ -73,8 +73,8 @@ impl Core {
         match rendered {
             None => {}
             Some(Ok(rendered)) => self.backend.run(attempt, rendered),
-            Some(Err(text)) => {
-                let end = Box::new(End::with_message(Exit::Refused, text));
+            Some(Err(why)) => {
+                let end = Box::new(End::with_error(Exit::Refused, &why));
                 self.turn(attempt.run, Input::Ended { attempt, end }, None, true);
             }
         }

@@ -83,6 +83,29 @@ fn jobs_survive_a_server_that_is_killed_and_are_handed_to_the_next() {
 }
 
 #[test]
+fn a_spawner_whose_socket_is_removed_makes_another() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let job = shell(&house, "a", "exec sleep 1000");
+    let process = client.started(&job);
+    let socket = house.path("spawner.sock");
+    fs::remove_file(&socket).unwrap();
+    drop(client);
+    while !socket.exists() {
+        std::thread::yield_now();
+    }
+    let next = house.client();
+    assert!(matches!(next.known["a"], Report::Started { pid, .. } if pid == process));
+
+    // With all of the directory it ends, and what ran in it.
+    let spawner = house.spawner.unwrap();
+    fs::remove_dir_all(house.data.path()).unwrap();
+    drop(next);
+    assert_ends(spawner);
+    assert_ends(process);
+}
+
+#[test]
 fn a_job_survives_that_its_namespace_is_stopped_and_continued() {
     let mut house = House::new();
     let mut client = house.client();

@@ -6,6 +6,7 @@ mod io;
 mod locks;
 mod merge;
 pub(crate) mod names;
+mod patches;
 mod process;
 mod retry;
 mod run;

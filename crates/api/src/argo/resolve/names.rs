@@ -68,6 +68,13 @@ pub(crate) fn label(name: &str) -> Result<(), &'static str> {
     fits.then_some(()).ok_or("use small letters, digits and `-`, at most 63 of them")
 }
 
+/// What a template calls its steps (`workflow/controller/operator.go` `displayNameRegex`).
+pub(crate) fn display(name: &str) -> Result<(), &'static str> {
+    argosy_engine::names::is_given_name(name).then_some(()).ok_or(
+        "use letters, digits, `-` and `.`, from 2 to 63 of them, and begin and end with a letter or digit",
+    )
+}
+
 /// Keys of labels: a name, perhaps behind a domain and a slash (apimachinery
 /// `pkg/util/validation/validation.go` `IsQualifiedName`).
 pub(crate) fn label_key(text: &str) -> Result<(), &'static str> {

@@ -7,7 +7,6 @@ use argosy_model::process::{
     Claim, Container, EnvFrom, EnvValue, EnvVar, KeyRef, Mount, SetMember, Volume,
 };
 use argosy_model::{Code, resources};
-use serde_json::Value;
 
 use super::build::{Build, by_name};
 use super::{names, volumes};
@@ -39,7 +38,7 @@ impl Build<'_> {
         }
         process.resources = process.needs();
         process.volumes = self.volumes(template, &process);
-        process.patches = self.patches(template);
+        process.patches = self.patches(template, &process);
         process
     }
 
@@ -165,34 +164,6 @@ impl Build<'_> {
             }
         }
         found
-    }
-
-    /// Patches of the run and of the template, in the order in which they are laid on.
-    fn patches(&mut self, template: &Node) -> Vec<Value> {
-        let spec = self.spec.clone();
-        let given = [spec.get("podSpecPatch"), template.get("podSpecPatch")];
-        let given = given.into_iter().flatten().filter(|node| node.as_text() != Some(""));
-        given.filter_map(|node| self.patch(node)).collect()
-    }
-
-    /// One patch: a tree where it is one with its tags in it, else the text.
-    fn patch(&mut self, node: &Node) -> Option<Value> {
-        let text = node.as_text().unwrap_or_default();
-        let tree = crate::argo::yaml::parse("", text).ok();
-        match tree.as_deref().map(|documents| documents.iter().map(Node::to_json)) {
-            Some(mut trees) if trees.len() == 1 => {
-                if let Some(tree) = trees.next().filter(Value::is_object) {
-                    return Some(tree);
-                }
-            }
-            _ => {}
-        }
-        if !text.contains("{{") {
-            let what = "a podSpecPatch has to be an object in YAML or JSON";
-            self.sink.refuse(Code::BadValue, node.mark, what);
-            return None;
-        }
-        Some(Value::from(text))
     }
 }
 

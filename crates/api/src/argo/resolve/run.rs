@@ -37,6 +37,7 @@ impl Build<'_> {
         let exit = self.on_exit(&own, &arguments).or(exit);
         let metadata = spec.get("workflowMetadata");
         let labels_from = metadata.and_then(|m| m.get("labelsFrom")).map_or(&[][..], Node::entries);
+        self.check_run_patch();
         let templates = self.templates();
         let mut graph = Graph {
             entrypoint: entrypoint.unwrap_or_default(),

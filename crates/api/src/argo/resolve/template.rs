@@ -37,6 +37,7 @@ impl Build<'_> {
             priority: None,
             labels,
             annotations,
+            display_name: self.display_name(node),
         }
     }
 
@@ -94,6 +95,14 @@ impl Build<'_> {
                 self.sink.refuse(Code::Conflict, field.mark, what);
             }
         }
+    }
+
+    /// What the template calls its steps.
+    fn display_name(&mut self, node: &Node) -> Option<String> {
+        const KEY: &str = "workflows.argoproj.io/display-name";
+        let annotations = node.get("annotations")?;
+        self.check_literal(annotations, KEY, names::display);
+        annotations.some_text(KEY)
     }
 
     fn memo(&mut self, node: &Node) -> Memo {

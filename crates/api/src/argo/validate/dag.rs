@@ -60,7 +60,10 @@ fn edges(build: &mut Build<'_>, nodes: &[Node], dag: &Dag) -> Vec<Vec<usize>> {
             continue;
         };
         let names = match Depends::parse(text) {
-            Ok(parsed) => parsed.tasks().into_iter().map(str::to_owned).collect(),
+            Ok(parsed) => {
+                check_counts(build, field, &parsed);
+                parsed.tasks().into_iter().map(str::to_owned).collect()
+            }
             Err(error) => {
                 build.sink.refuse(Code::BadDepends, field.mark, error.to_string());
                 Vec::new()
@@ -74,6 +77,15 @@ fn edges(build: &mut Build<'_>, nodes: &[Node], dag: &Dag) -> Vec<Vec<usize>> {
         edges.push(names.iter().filter_map(|name| position.get(name.as_str()).copied()).collect());
     }
     edges
+}
+
+/// A task counts once.
+fn check_counts(build: &mut Build<'_>, field: &Node, depends: &Depends) {
+    if let Some(name) = depends.counted_twice() {
+        let what = format!("`{name}` stands twice in `atLeast`, and would count twice");
+        build.sink.refuse(Code::BadDepends, field.mark, what).help =
+            format!("put its conditions into one operand, as in ({name}.Failed || {name}.Errored)");
+    }
 }
 
 fn check_target(build: &mut Build<'_>, node: &Node, dag: &Dag) {

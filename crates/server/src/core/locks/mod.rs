@@ -7,7 +7,7 @@ mod table;
 use std::collections::VecDeque;
 
 use argosy_engine::{Input, Run, names};
-use argosy_model::{RunId, StepKey};
+use argosy_model::{Code, Diagnostic, RunId, StepKey};
 
 use sizes::Sizes;
 use table::{Name, Table, Who};
@@ -42,12 +42,12 @@ impl Locks {
         self.told.push_back((who.0, Input::LocksKept { step: who.1, lock, message }));
     }
 
-    fn refuse(&mut self, name: &Name, why: &str) {
+    fn refuse(&mut self, name: &Name, code: Code, why: &str) {
         let shown = names::lock_name(&name.0, &name.1);
         for who in self.table.waiters(name) {
             let freed = self.table.remove(who);
-            let message = format!("the lock {shown} cannot be had: {why}");
-            self.told.push_back((who.0, Input::LocksRefused { step: who.1, message }));
+            let why = Diagnostic::new(code, format!("the lock {shown} cannot be had: {why}"));
+            self.told.push_back((who.0, Input::LocksRefused { step: who.1, why }));
             let given = self.table.give(freed);
             self.given(given);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use argosy_api::argo::Kind;
 use argosy_api::http::stored_pairs;
+use argosy_model::Code;
 use argosy_model::graph::Lock;
 use argosy_store::ObjectChange;
 
@@ -102,8 +103,11 @@ impl Core {
         let numbers = self.locks.sizes.known.get(map).and_then(Option::as_ref);
         match numbers.map(|numbers| numbers.get(key).copied()) {
             Some(Some(size)) => self.locks.table.resize(&name, size),
-            Some(None) => self.locks.refuse(&name, "its key is no number in the ConfigMap"),
-            None => self.locks.refuse(&name, "there is no such ConfigMap"),
+            Some(None) => {
+                let why = "its key is no number in the ConfigMap";
+                self.locks.refuse(&name, Code::BadValue, why);
+            }
+            None => self.locks.refuse(&name, Code::NotFound, "there is no such ConfigMap"),
         }
     }
 }
