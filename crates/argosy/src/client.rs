@@ -8,6 +8,7 @@ use futures::{Stream, StreamExt, stream};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -185,23 +186,42 @@ impl Client {
         &self,
         path: &str,
     ) -> Result<impl Stream<Item = Result<Value, Failure>> + use<>, Failure> {
+        let blocks = self.blocks(path).await?;
+        Ok(Box::pin(blocks.flat_map(|block| {
+            stream::iter(match block {
+                Ok(block) => results(&block).collect(),
+                Err(failure) => vec![Err(failure)],
+            })
+        })))
+    }
+
+    /// The same as whole lines of text, as many at a time as there are. What breaks off is an error,
+    /// and the last.
+    pub(crate) async fn blocks(
+        &self,
+        path: &str,
+    ) -> Result<impl Stream<Item = Result<Bytes, Failure>> + use<>, Failure> {
         let pieces = self.bytes(path).await?;
         Ok(Box::pin(stream::unfold(
             (pieces, BytesMut::new()),
-            |(mut pieces, mut buffer)| async move {
+            |(mut pieces, mut rest)| async move {
                 loop {
-                    if let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-                        let line = buffer.split_to(end + 1);
-                        return Some((result_of(&line), (pieces, buffer)));
-                    }
-                    match pieces.next().await {
-                        Some(Ok(piece)) => buffer.extend_from_slice(&piece),
-                        Some(Err(failure)) => {
+                    let piece = match pieces.next().await? {
+                        Ok(piece) => piece,
+                        Err(failure) => {
                             let nothing: Pieces = Box::pin(stream::empty());
                             return Some((Err(failure), (nothing, BytesMut::new())));
                         }
-                        None => return None,
-                    }
+                    };
+                    let Some(end) = piece.iter().rposition(|byte| *byte == b'\n') else {
+                        rest.extend_from_slice(&piece);
+                        continue;
+                    };
+                    let (whole, begun) = piece.split_at(end + 1);
+                    rest.extend_from_slice(whole);
+                    let block = rest.split().freeze();
+                    rest.extend_from_slice(begun);
+                    return Some((Ok(block), (pieces, rest)));
                 }
             },
         )))
@@ -236,13 +256,27 @@ async fn over_tcp(address: &str, request: Request<Body>) -> Result<Response<Body
     Ok(answer.map(|body| Body::new(body.map_err(axum::Error::new))))
 }
 
-fn result_of(line: &[u8]) -> Result<Value, Failure> {
-    let mut value: Value = serde_json::from_slice(line)
-        .map_err(|error| Failure::other(format!("a line is not JSON: {error}")))?;
-    if let Some(error) = value.get("error") {
-        return Err(told(error).unwrap_or_else(|| Failure::other(error.to_string())));
+/// The results in some lines.
+pub(crate) fn results<'t, T: Deserialize<'t>>(
+    block: &'t [u8],
+) -> impl Iterator<Item = Result<T, Failure>> {
+    block.split_inclusive(|byte| *byte == b'\n').map(result_of)
+}
+
+#[derive(Deserialize)]
+struct Told<T> {
+    result: Option<T>,
+    error: Option<Value>,
+}
+
+fn result_of<'t, T: Deserialize<'t>>(line: &'t [u8]) -> Result<T, Failure> {
+    let line: Told<T> = serde_json::from_slice(line)
+        .map_err(|error| Failure::other(format!("a line is no result: {error}")))?;
+    match (line.result, line.error) {
+        (_, Some(error)) => Err(told(&error).unwrap_or_else(|| Failure::other(error.to_string()))),
+        (Some(result), None) => Ok(result),
+        (None, None) => Err(Failure::other("a line has no result")),
     }
-    Ok(value.get_mut("result").map(Value::take).unwrap_or(value))
 }
 
 fn refusal(status: http::StatusCode, body: &[u8]) -> Failure {
@@ -275,4 +309,52 @@ pub(crate) fn quote(text: &str) -> String {
         }
     }
     quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+
+    use super::*;
+
+    /// A door whose answer comes in these pieces.
+    fn door(pieces: &[&str]) -> Client {
+        let pieces: Vec<_> = pieces.iter().map(|piece| (*piece).to_owned()).collect();
+        let answer = move || async move {
+            let pieces = pieces.into_iter().map(|piece| match &*piece {
+                "broken" => Err(std::io::Error::other("broken")),
+                _ => Ok(Bytes::from(piece)),
+            });
+            Body::from_stream(stream::iter(pieces))
+        };
+        Client::embedded(Router::new().route("/lines", get(answer)), "default")
+    }
+
+    #[tokio::test]
+    async fn lines_are_whole_however_the_answer_is_cut() {
+        let cut: [&[&str]; 3] = [
+            &["{\"result\":1}\n{\"result\":\"a\"}\n{\"result\":3}\n"],
+            &["{\"resu", "lt\"", ":1}", "\n", "{\"result\":\"a\"}\n{", "\"result\":3}\n"],
+            // What has no end is none.
+            &["{\"result\":1}\n{\"result\":\"a\"}\n", "{\"result\":3}\n{\"result\":4}"],
+        ];
+        for pieces in cut {
+            let lines = door(pieces).lines("/lines").await.unwrap();
+            let values: Vec<Value> = lines.map(Result::unwrap).collect().await;
+            assert_eq!(values, [Value::from(1), Value::from("a"), Value::from(3)], "{pieces:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_error_is_one_of_the_lines_and_a_broken_answer_the_last() {
+        let refused = Diagnostic::new(Code::DataUnreadable, "no");
+        let line = serde_json::json!({"error": {"diagnostics": [&refused]}}).to_string();
+        let after = "\n{\"result\":2}\n{}\nx\n";
+        let lines = door(&[&line, after, "broken", "{}\n"]).lines("/lines").await.unwrap();
+        let lines: Vec<_> = lines.collect().await;
+        assert_eq!(lines.len(), 5);
+        assert_eq!(lines[0].as_ref().unwrap_err().0, [refused]);
+        assert_eq!(lines[1].as_ref().unwrap(), &Value::from(2));
+        assert!(lines[2..].iter().all(Result::is_err));
+    }
 }

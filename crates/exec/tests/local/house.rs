@@ -6,12 +6,12 @@ use argosy_exec::Values;
 use argosy_exec::images::ImageTable;
 use argosy_exec::local::{Level, Local, Options, Report};
 use argosy_exec::logs::{self, Log, Stream};
-use argosy_model::process::{Container, OutputArtifact, OutputFile, StagedInput};
+use argosy_model::process::{Container, OutputArtifact, OutputFile, OutputsSpec, StagedInput};
 use argosy_model::{
     Archive, Artifact, AttemptId, End, Exit, Location, ProcessSpec, RunId, StepKey,
 };
 use async_trait::async_trait;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -182,6 +182,13 @@ impl House {
         kill_process(self.spawner().expect("a spawner"), signal).unwrap();
     }
 
+    /// Lets the spawner open no more files than that, or as many as the test may.
+    pub fn limit_descriptors(&self, most: Option<u64>) {
+        let own = getrlimit(Resource::Nofile);
+        let limit = Rlimit { current: most.or(own.maximum), maximum: own.maximum };
+        prlimit(self.spawner(), Resource::Nofile, limit).unwrap();
+    }
+
     /// The spawner is the one that has this house as its working directory.
     fn spawner(&self) -> Option<Pid> {
         let home = fs::canonicalize(self.data()).unwrap();
@@ -241,6 +248,7 @@ pub fn shell(script: &str) -> ProcessSpec {
     ProcessSpec {
         main: container("main", script),
         grace_ms: 10_000,
+        outputs: OutputsSpec { result: true, ..OutputsSpec::default() },
         key_prefix: "run/pod".into(),
         ..ProcessSpec::default()
     }

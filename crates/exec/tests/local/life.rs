@@ -417,3 +417,17 @@ async fn what_no_program_can_be_given_is_refused_before_it_starts() {
     house.run(4, &spec);
     assert_eq!(house.end().await.outputs.result.as_deref(), Some("script"));
 }
+
+#[tokio::test]
+async fn what_there_was_no_room_for_is_lost_and_not_refused() {
+    let mut house = House::new().await;
+    house.success(&shell("true")).await;
+    house.limit_descriptors(Some(1));
+    house.run(1, &shell("true"));
+    let end = house.end().await;
+    assert_eq!((end.exit, end.started_ms), (Exit::Lost, 0));
+    assert!(end.message.contains("Too many open files"), "{}", end.message);
+    house.limit_descriptors(None);
+    house.run(2, &shell("true"));
+    assert_eq!(house.end().await.exit, Exit::Code(0));
+}
