@@ -8,6 +8,7 @@ use futures::{Stream, StreamExt, stream};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tower::ServiceExt;
@@ -142,23 +143,42 @@ impl Client {
         &self,
         path: &str,
     ) -> Result<impl Stream<Item = Result<Value, Failure>> + use<>, Failure> {
+        let blocks = self.blocks(path).await?;
+        Ok(Box::pin(blocks.flat_map(|block| {
+            stream::iter(match block {
+                Ok(block) => results(&block).collect(),
+                Err(failure) => vec![Err(failure)],
+            })
+        })))
+    }
+
+    /// The same as whole lines of text, as many at a time as there are. What breaks off is an error,
+    /// and the last.
+    pub(crate) async fn blocks(
+        &self,
+        path: &str,
+    ) -> Result<impl Stream<Item = Result<Bytes, Failure>> + use<>, Failure> {
         let pieces = self.bytes(path).await?;
         Ok(Box::pin(stream::unfold(
             (pieces, BytesMut::new()),
-            |(mut pieces, mut buffer)| async move {
+            |(mut pieces, mut rest)| async move {
                 loop {
-                    if let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-                        let line = buffer.split_to(end + 1);
-                        return Some((result_of(&line), (pieces, buffer)));
-                    }
-                    match pieces.next().await {
-                        Some(Ok(piece)) => buffer.extend_from_slice(&piece),
-                        Some(Err(failure)) => {
+                    let piece = match pieces.next().await? {
+                        Ok(piece) => piece,
+                        Err(failure) => {
                             let nothing: Pieces = Box::pin(stream::empty());
                             return Some((Err(failure), (nothing, BytesMut::new())));
                         }
-                        None => return None,
-                    }
+                    };
+                    let Some(end) = piece.iter().rposition(|byte| *byte == b'\n') else {
+                        rest.extend_from_slice(&piece);
+                        continue;
+                    };
+                    let (whole, begun) = piece.split_at(end + 1);
+                    rest.extend_from_slice(whole);
+                    let block = rest.split().freeze();
+                    rest.extend_from_slice(begun);
+                    return Some((Ok(block), (pieces, rest)));
                 }
             },
         )))
@@ -193,13 +213,29 @@ async fn over_tcp(address: &str, request: Request<Body>) -> Result<Response<Body
     Ok(answer.map(|body| Body::new(body.map_err(axum::Error::new))))
 }
 
-fn result_of(line: &[u8]) -> Result<Value, Failure> {
-    let mut value: Value = serde_json::from_slice(line)
-        .map_err(|error| Failure::other(format!("a line is not JSON: {error}")))?;
-    if let Some(error) = value.get("error") {
-        return Err(told(error).unwrap_or_else(|| Failure::other(error.to_string())));
+/// The results in some lines.
+pub(crate) fn results<'t, T: Deserialize<'t>>(
+    block: &'t [u8],
+) -> impl Iterator<Item = Result<T, Failure>> {
+    block.split_inclusive(|byte| *byte == b'\n').map(result_of)
+}
+
+#[derive(Deserialize)]
+struct Told<T> {
+    result: Option<T>,
+    error: Option<Value>,
+}
+
+fn result_of<'t, T: Deserialize<'t>>(line: &'t [u8]) -> Result<T, Failure> {
+    let line: Told<T> = serde_json::from_slice(line)
+        .map_err(|error| Failure::other(format!("a line is no result: {error}")))?;
+    match (line.result, line.error) {
+        (_, Some(error)) => {
+            Err(told(&error).unwrap_or_else(|| Failure::other(error.to_string())))
+        }
+        (Some(result), None) => Ok(result),
+        (None, None) => Err(Failure::other("a line has no result")),
     }
-    Ok(value.get_mut("result").map(Value::take).unwrap_or(value))
 }
 
 fn refusal(status: http::StatusCode, body: &[u8]) -> Failure {

@@ -50,8 +50,12 @@ pub(crate) fn inputs(inputs: &Inputs) -> u64 {
     parameters.chain(artifacts).sum()
 }
 
+pub(crate) fn result(result: Option<&str>) -> u64 {
+    result.map_or(0, |result| VALUE + text(result))
+}
+
 fn outputs(outputs: &Outputs) -> u64 {
-    let result = outputs.result.as_deref().map_or(0, |result| VALUE + text(result));
+    let result = result(outputs.result.as_deref());
     let parameters = outputs.parameters.iter().map(|(name, inner)| text(name) + value(inner));
     let artifacts = outputs.artifacts.iter().map(|(name, inner)| text(name) + artifact(inner));
     result + parameters.chain(artifacts).sum::<u64>()

@@ -10,6 +10,7 @@ use argosy_template::{Expr, Text, When};
 
 use crate::depends::Depends;
 use crate::eager;
+use crate::results::Results;
 use crate::weights;
 
 /// How many parsed texts are kept; a graph has far fewer distinct ones.
@@ -25,6 +26,7 @@ pub(crate) struct Compiled {
     templates: HashMap<(String, String), u32>,
     /// How many steps a call of each template comes to at least, if all goes well.
     weights: Vec<u64>,
+    results: Results,
     texts: Mutex<HashMap<Box<str>, Arc<Text>>>,
     whens: Mutex<HashMap<Box<str>, Arc<When>>>,
     exprs: Mutex<HashMap<Box<str>, Arc<Expr>>>,
@@ -99,6 +101,7 @@ impl Compiled {
             compiled.calls.insert(at, names);
         }
         compiled.weights = weights::of(graph, &compiled.dags);
+        compiled.results = Results::of(graph);
         compiled
     }
 
@@ -119,6 +122,11 @@ impl Compiled {
     /// The same of one item of a loop.
     pub(crate) fn item_weight(&self, call: &Call) -> u64 {
         weights::item_weight(call, &self.weights)
+    }
+
+    /// Whether the result of a call of that name is read in its template.
+    pub(crate) fn reads_result(&self, template: u32, call: &str) -> bool {
+        self.results.is_read(template, call)
     }
 
     pub(crate) fn call(&self, template: u32, name: &str) -> Option<(u32, u32)> {

@@ -26,6 +26,7 @@ pub mod outcome;
 pub mod patch;
 mod pending;
 mod render;
+mod results;
 mod run;
 mod scope;
 mod snapshot;

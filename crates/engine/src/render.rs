@@ -180,7 +180,11 @@ impl Renderer<'_, '_> {
             sidecars: containers(&process.sidecars)?,
             set: set.collect::<Text<_>>()?,
             inputs: self.inputs(template)?,
-            outputs: self.outputs(&template.outputs, graph.is_some_and(|g| g.archive_logs))?,
+            outputs: OutputsSpec {
+                result: self.view.run.keeps_result(attempt.step),
+                logs: graph.is_some_and(|graph| graph.archive_logs),
+                ..self.outputs(&template.outputs)?
+            },
             volumes,
             resources: process.resources,
             grace_ms: process.grace_ms.unwrap_or(30_000),
@@ -275,8 +279,8 @@ impl Renderer<'_, '_> {
             .collect()
     }
 
-    fn outputs(&self, declared: &OutputsDecl, logs: bool) -> Text<OutputsSpec> {
-        let mut outputs = OutputsSpec { logs, ..OutputsSpec::default() };
+    fn outputs(&self, declared: &OutputsDecl) -> Text<OutputsSpec> {
+        let mut outputs = OutputsSpec::default();
         for parameter in &declared.parameters {
             if let OutputFrom::Path(path) = &parameter.from {
                 outputs.parameters.push(OutputFile {

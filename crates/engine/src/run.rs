@@ -296,6 +296,23 @@ impl Run {
         }
     }
 
+    /// Whether the standard output of a step is kept as its result, as somebody reads it. Nobody can
+    /// read that of the root, of a handler or of a hook.
+    pub(crate) fn keeps_result(&self, key: StepKey) -> bool {
+        let mut at = key;
+        while let Some(step) = self.step(at) {
+            match step.role {
+                Role::Item(_) | Role::Try(_) => at = step.parent,
+                Role::Call(_) => break,
+                _ => return false,
+            }
+        }
+        let (Some(call), Some(owner)) = (self.call_of(at), self.step(self.boundary(at))) else {
+            return false;
+        };
+        self.compiled.reads_result(owner.template, &call.name)
+    }
+
     /// The item that a step was made for, its own or that of the fan-out that it is a part of.
     #[must_use]
     pub fn item_of(&self, key: StepKey) -> Option<&Item> {

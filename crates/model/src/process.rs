@@ -230,6 +230,8 @@ pub struct OutputsSpec {
     pub parameters: Vec<OutputFile>,
     /// Files and folders that become artifacts.
     pub artifacts: Vec<OutputArtifact>,
+    /// Whether its standard output is kept as its result.
+    pub result: bool,
     /// Whether the logs are kept as artifacts, too (one `NAME-logs` for each process).
     pub logs: bool,
 }

@@ -154,7 +154,7 @@ fn is_empty<T>(list: &[T]) -> bool {
 /// What a step left behind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outputs {
-    /// Standard output of the main process, without its last newline.
+    /// Standard output of the main process, without its last newline, where it was asked for.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<str>>,
     /// Exit code of the main process.

@@ -71,6 +71,11 @@ impl Text {
         found.into_iter().collect()
     }
 
+    /// Whether a tag's name begins with another tag, so that it may come to be any name.
+    pub fn makes_names(&self) -> bool {
+        self.parts.iter().any(Part::makes_names)
+    }
+
     /// The text with all tags replaced: strings as they are, other values as compact JSON in
     /// Go's form.
     ///
@@ -117,6 +122,11 @@ impl Part {
             Self::Literal { at, .. } | Self::Expression { at, .. } => *at,
             Self::Tag(tag) => tag.at,
         }
+    }
+
+    fn makes_names(&self) -> bool {
+        let Self::Tag(tag) = self else { return false };
+        tag.known_name().is_none() || tag.parts.iter().any(Self::makes_names)
     }
 
     /// What stands in place of this part.

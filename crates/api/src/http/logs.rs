@@ -4,6 +4,7 @@
 //! is no text, `bytes` has what was written (in base 64); `unfinished` says that the next entry
 //! belongs to the same line.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
@@ -19,13 +20,13 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use futures::{Stream, stream};
 use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::error::{Answer, Refusal, bad_request};
 use super::extract::Path;
 use super::query::{self, Query};
 use super::select::{self, Named};
-use super::watch::{self, Batch};
+use super::watch::{self, Batch, Framing};
 use super::{Door, workflows};
 use crate::ports::RunView;
 
@@ -102,35 +103,56 @@ async fn answer(
     wanted.step = step.map(|step| view.show(|run| select::named(run, step))).transpose()?;
     let run = view.read(|run| run.id);
     let data_dir = door.data_dir.clone();
-    let reader = Reader { view, run, data_dir, wanted, sources: HashMap::new(), pass: None };
-    Ok(watch::respond(headers, reader.batches()))
+    let framing = Framing::of(headers);
+    let (sources, pass) = (HashMap::new(), None);
+    let reader = Reader { view, run, data_dir, wanted, framing, sources, pass };
+    Ok(watch::respond(framing, reader.batches()))
 }
 
 /// A line of a log, or a piece of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
-    bytes: Vec<u8>,
+struct Line<'t> {
+    bytes: Cow<'t, [u8]>,
     /// Whether the line goes on.
     unfinished: bool,
 }
 
-impl Line {
+impl Line<'_> {
+    fn of(bytes: &[u8], unfinished: bool) -> Line<'_> {
+        Line { bytes: Cow::Borrowed(bytes), unfinished }
+    }
+
+    fn kept(self) -> Line<'static> {
+        Line { bytes: Cow::Owned(self.bytes.into_owned()), unfinished: self.unfinished }
+    }
+
     /// What it says; the replacement character stands for bytes that are no text.
-    fn text(&self) -> std::borrow::Cow<'_, str> {
+    fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes)
     }
 
-    fn entry(&self, pod: &str, container: &str) -> Value {
+    /// Writes its entry, with `whose` it is. There are millions of them: nothing is made for one
+    /// that is then thrown away.
+    fn write(&self, whose: &str, out: &mut Vec<u8>) {
         let text = self.text();
-        let mut entry = json!({"content": text, "podName": pod, "container": container});
-        if matches!(text, std::borrow::Cow::Owned(_)) {
-            entry["bytes"] = Value::from(BASE64_STANDARD.encode(&self.bytes));
+        out.extend_from_slice(b"{\"content\":");
+        // A text can be written, and memory takes it.
+        let _ = serde_json::to_writer(&mut *out, &*text);
+        out.extend_from_slice(whose.as_bytes());
+        if matches!(text, Cow::Owned(_)) {
+            let bytes = BASE64_STANDARD.encode(&self.bytes);
+            out.extend_from_slice(format!(",\"bytes\":\"{bytes}\"").as_bytes());
         }
         if self.unfinished {
-            entry["unfinished"] = Value::from(true);
+            out.extend_from_slice(b",\"unfinished\":true");
         }
-        entry
+        out.push(b'}');
     }
+}
+
+/// The part of an entry that is the same for all lines of a file.
+fn whose(pod: &str, container: &str) -> String {
+    format!(",\"podName\":{},\"container\":{}", Value::from(pod), Value::from(container))
 }
 
 /// How far one file has been read.
@@ -141,7 +163,7 @@ struct Source {
     /// Whether only new lines are to come: the last ones of those before have been given.
     caught_up: bool,
     /// Of what was there at the first look, the last lines so far, where only those are wanted.
-    tail: VecDeque<Line>,
+    tail: VecDeque<Line<'static>>,
     /// Whether it could not be read, which has been said.
     is_broken: bool,
 }
@@ -158,6 +180,7 @@ struct Reader {
     run: RunId,
     data_dir: PathBuf,
     wanted: Wanted,
+    framing: Framing,
     sources: HashMap<(AttemptId, String, logs::Stream), Source>,
     pass: Option<Pass>,
 }
@@ -171,7 +194,7 @@ impl Reader {
                 let Some(mut pass) = reader.pass.take() else {
                     match reader.begin() {
                         Ok(pass) => reader.pass = Some(pass),
-                        Err(refusal) => return Some((vec![Err(refusal)], None)),
+                        Err(refusal) => return Some((reader.refused(&refusal), None)),
                     }
                     continue;
                 };
@@ -193,6 +216,12 @@ impl Reader {
                 tokio::task::yield_now().await;
             }
         })
+    }
+
+    fn refused(&self, refusal: &Refusal) -> Batch {
+        let mut batch = Batch::new(self.framing);
+        batch.refuse(refusal);
+        batch
     }
 
     fn begin(&self) -> Answer<Pass> {
@@ -218,37 +247,42 @@ impl Reader {
     /// The entries of the next chunk, and whether the file has no more for now. An unfinished line
     /// is one, too, when nothing follows.
     fn read_chunk(&mut self, file: &Log, pod: &str, last: bool) -> (Batch, bool) {
+        let mut batch = Batch::new(self.framing);
         let source =
             self.sources.entry((file.attempt, file.container.clone(), file.stream)).or_default();
         if source.is_broken {
-            return (Vec::new(), true);
+            return (batch, true);
         }
         let bytes = match logs::read(&self.data_dir, file, source.offset, CHUNK) {
             Ok(bytes) => bytes,
             Err(error) => {
                 source.is_broken = true;
                 let path = file.path(&self.data_dir);
-                return (vec![Err(unreadable(&path, &format!("a log of {pod}"), &error))], true);
+                batch.refuse(&unreadable(&path, &format!("a log of {pod}"), &error));
+                return (batch, true);
             }
         };
         let ended = bytes.is_empty();
         source.offset += bytes.len() as u64;
-        source.rest.extend_from_slice(&bytes);
-        let mut lines = Vec::new();
-        take_lines(&mut source.rest, last && ended, &mut lines);
-        lines.retain(|line| {
-            self.wanted.grep.as_ref().is_none_or(|grep| grep.is_match(&line.text()))
-        });
+        let mut text = std::mem::take(&mut source.rest);
+        text.extend_from_slice(&bytes);
+        let (mut lines, length) = lines_of(&text, last && ended);
+        source.rest.extend_from_slice(&text[length..]);
+        if let Some(grep) = &self.wanted.grep {
+            lines.retain(|line| grep.is_match(&line.text()));
+        }
         if let Some(tail) = self.wanted.tail.filter(|_| !source.caught_up) {
-            source.tail.extend(lines.drain(..));
+            let from = lines.len().saturating_sub(tail);
+            source.tail.extend(lines.drain(..).skip(from).map(Line::kept));
             source.tail.drain(..source.tail.len().saturating_sub(tail));
             if ended {
                 source.caught_up = true;
                 lines.extend(std::mem::take(&mut source.tail));
             }
         }
-        let entry = |line: &Line| Ok(line.entry(pod, &file.container));
-        (lines.iter().map(entry).collect(), ended)
+        let whose = whose(pod, &file.container);
+        lines.iter().for_each(|line| batch.push(|out| line.write(&whose, out)));
+        (batch, ended)
     }
 }
 
@@ -259,21 +293,24 @@ fn unreadable(path: &std::path::Path, what: &str, error: &io::Error) -> Refusal 
     Diagnostic::new(Code::DataUnreadable, what).help(help).into()
 }
 
-/// Moves whole lines (and the unfinished last one, at the end) out of `rest`.
-fn take_lines(rest: &mut Vec<u8>, at_end: bool, lines: &mut Vec<Line>) {
+/// The whole lines of a text (and the unfinished last one, at the end), and how much of it they are.
+fn lines_of(text: &[u8], at_end: bool) -> (Vec<Line<'_>>, usize) {
+    let mut lines = Vec::new();
     let mut from = 0;
-    while let Some(length) = rest[from..].iter().position(|byte| *byte == b'\n') {
-        let bytes = rest[from..from + length].to_vec();
-        lines.push(Line { bytes, unfinished: false });
+    while let Some(length) = text[from..].iter().position(|byte| *byte == b'\n') {
+        lines.push(Line::of(&text[from..from + length], false));
         from += length + 1;
     }
-    rest.drain(..from);
+    let rest = &text[from..];
     if !rest.is_empty() && at_end {
-        lines.push(Line { bytes: std::mem::take(rest), unfinished: false });
+        lines.push(Line::of(rest, false));
+        from = text.len();
     } else if rest.len() > MAX_LINE {
-        let next = rest.split_off(whole_characters(rest));
-        lines.push(Line { bytes: std::mem::replace(rest, next), unfinished: true });
+        let whole = whole_characters(rest);
+        lines.push(Line::of(&rest[..whole], true));
+        from += whole;
     }
+    (lines, from)
 }
 
 /// The length of a text without the beginning of a character at its end.
@@ -318,30 +355,33 @@ fn pod_of(run: &Run, attempt: AttemptId, wanted: &Wanted) -> Option<(i64, String
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn line(bytes: &[u8], unfinished: bool) -> Line {
-        Line { bytes: bytes.to_vec(), unfinished }
+    fn entry(line: &Line<'_>) -> Value {
+        let mut written = Vec::new();
+        line.write(&whose("p", "c"), &mut written);
+        serde_json::from_slice(&written).unwrap()
     }
 
     #[test]
     fn lines_survive_bytes_that_are_no_text() {
-        let mut rest = b"one\n\xff\xfe two\r\n\x00three".to_vec();
-        let mut lines = Vec::new();
-        take_lines(&mut rest, false, &mut lines);
-        assert_eq!(lines, [line(b"one", false), line(b"\xff\xfe two\r", false)]);
+        let text = b"one\n\xff\xfe two\r\n\x00three".to_vec();
+        let (lines, length) = lines_of(&text, false);
+        assert_eq!(lines, [Line::of(b"one", false), Line::of(b"\xff\xfe two\r", false)]);
         assert_eq!(
-            lines[0].entry("p", "c"),
+            entry(&lines[0]),
             json!({"content": "one", "podName": "p", "container": "c"})
         );
         // Base 64 of ff fe 20 74 77 6f 0d, by hand: 111111 111111 111000 100000 | 011101 000111
         // 011101 101111 | 000011 01(0000).
         let shown = json!({"content": "\u{fffd}\u{fffd} two\r", "podName": "p", "container": "c",
             "bytes": "//4gdHdvDQ=="});
-        assert_eq!(lines[1].entry("p", "c"), shown);
-        take_lines(&mut rest, true, &mut lines);
-        assert_eq!(lines.last(), Some(&line(b"\x00three", false)));
-        assert!(rest.is_empty());
+        assert_eq!(entry(&lines[1]), shown);
+        assert_eq!(&text[length..], b"\x00three");
+        let last = lines_of(&text[length..], true);
+        assert_eq!(last, (vec![Line::of(b"\x00three", false)], 6));
     }
 
     #[test]
@@ -356,13 +396,12 @@ mod tests {
             (b"\x80\x80\x80\x80", b""),
         ] {
             let all = [vec![b'a'; MAX_LINE], end.to_vec()].concat();
-            let (mut rest, mut lines) = (all.clone(), Vec::new());
-            take_lines(&mut rest, false, &mut lines);
-            assert_eq!(rest, left, "{end:?}");
-            assert_eq!(lines, [line(&all[..all.len() - left.len()], true)], "{end:?}");
+            let whole = all.len() - left.len();
+            let piece = Line::of(&all[..whole], true);
+            assert_eq!(lines_of(&all, false), (vec![piece.clone()], whole), "{end:?}");
+            assert_eq!(entry(&piece)["unfinished"], true);
         }
-        let (mut rest, mut lines) = (vec![b'a'; MAX_LINE], Vec::new());
-        take_lines(&mut rest, false, &mut lines);
-        assert_eq!((rest.len(), lines.len()), (MAX_LINE, 0), "one that is not may be ended yet");
+        let one = vec![b'a'; MAX_LINE];
+        assert_eq!(lines_of(&one, false), (Vec::new(), 0), "one that is not may be ended yet");
     }
 }

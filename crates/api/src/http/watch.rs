@@ -9,11 +9,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::Door;
-use super::error::{Answer, bad_request, not_found};
+use super::error::{Answer, Refusal, bad_request, not_found};
 use super::extract::Path;
 use super::fields::Fields;
 use super::query::{self, Query};
@@ -112,39 +112,59 @@ impl Changes {
     }
 }
 
-/// A part of a stream of results. One that cannot be given does not end the stream.
-pub(super) type Batch = Vec<Answer<Value>>;
+/// A part of a stream of results, as it is sent. One that cannot be given does not end the stream.
+pub(super) struct Batch {
+    framing: Framing,
+    text: Vec<u8>,
+}
+
+impl Batch {
+    pub(super) fn new(framing: Framing) -> Batch {
+        Batch { framing, text: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// A result, of which `write` writes the JSON.
+    pub(super) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.text.extend_from_slice(self.framing.before.as_bytes());
+        self.text.extend_from_slice(b"{\"result\":");
+        write(&mut self.text);
+        self.text.push(b'}');
+        self.text.extend_from_slice(self.framing.after.as_bytes());
+    }
+
+    /// One that cannot be given, as the gateway of gRPC says it.
+    pub(super) fn refuse(&mut self, refusal: &Refusal) {
+        let Framing { before, after, .. } = self.framing;
+        let line = json!({"error": refusal.body()});
+        self.text.extend_from_slice(format!("{before}{line}{after}").as_bytes());
+    }
+}
 
 /// A stream of results, given in batches.
 pub(super) fn respond(
-    headers: &HeaderMap,
+    framing: Framing,
     batches: impl Stream<Item = Batch> + Send + 'static,
 ) -> Response {
     use futures::StreamExt;
-    let framing = Framing::of(headers);
-    let Framing { before, after, .. } = framing;
-    framing.answer(Body::from_stream(batches.map(move |batch| {
-        let lines = batch.into_iter().map(|result| match result {
-            Ok(value) => json!({"result": value}).to_string(),
-            // As the gateway of gRPC says it.
-            Err(refusal) => json!({"error": refusal.body()}).to_string(),
-        });
-        let text: String = lines.map(|line| format!("{before}{line}{after}")).collect();
-        Ok::<_, Infallible>(Bytes::from(text))
-    })))
+    let texts = batches.map(|batch| Ok::<_, Infallible>(Bytes::from(batch.text)));
+    framing.answer(Body::from_stream(texts))
 }
 
 /// What stands around each result: server-sent events where the client asks for them, else it has a
 /// line.
 #[derive(Clone, Copy)]
-struct Framing {
+pub(super) struct Framing {
     before: &'static str,
     after: &'static str,
     kind: &'static str,
 }
 
 impl Framing {
-    fn of(headers: &HeaderMap) -> Framing {
+    pub(super) fn of(headers: &HeaderMap) -> Framing {
         let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
         match accept.is_some_and(|accept| accept.contains("text/event-stream")) {
             true => Framing { before: "data: ", after: "\n\n", kind: "text/event-stream" },

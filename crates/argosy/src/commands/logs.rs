@@ -1,16 +1,19 @@
 //! What steps printed.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
+use argosy_model::Diagnostic;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use futures::StreamExt;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::Context;
 use super::get::path;
 use crate::cli::{LogsArgs, Output};
-use crate::client::{Client, quote};
+use crate::client::{Client, quote, results};
 use crate::failure::Failure;
 use crate::out;
 
@@ -41,31 +44,74 @@ pub(super) async fn print(
     prefix: bool,
     json: bool,
 ) -> Result<(), Failure> {
-    let mut entries = client.lines(&format!("{}/log?{query}", path(client, run))).await?;
+    let mut blocks = client.blocks(&format!("{}/log?{query}", path(client, run))).await?;
     let mut missing = Vec::new();
-    while let Some(entry) = entries.next().await {
-        match entry {
-            Ok(entry) if json => out::data(&format!("{entry}\n"))?,
-            Ok(entry) => out::bytes(&line(&entry, prefix))?,
-            Err(Failure(refused)) => missing.extend(refused),
-        }
+    while let Some(block) = blocks.next().await {
+        let block = match block {
+            Ok(block) => block,
+            Err(Failure(broken)) => {
+                missing.extend(broken);
+                continue;
+            }
+        };
+        let mut text = Vec::new();
+        let refused = match json {
+            true => take(&block, &mut text, |entry: &RawValue, text| {
+                text.extend_from_slice(entry.get().as_bytes());
+                text.push(b'\n');
+            }),
+            false => take(&block, &mut text, |entry: Entry<'_>, text| entry.write(prefix, text)),
+        };
+        // All lines that have come are written at once: there may be millions.
+        out::bytes(&text)?;
+        missing.extend(refused);
     }
     if missing.is_empty() { Ok(()) } else { Err(Failure(missing)) }
 }
 
-/// A line as its program wrote it, behind the name of its pod where that is wanted.
-fn line(entry: &Value, prefix: bool) -> Vec<u8> {
-    let text = |name: &str| entry[name].as_str().unwrap_or_default();
-    let mut line = Vec::new();
-    if prefix {
-        line.extend_from_slice(format!("{}: ", text("podName")).as_bytes());
+/// Has the entries of a block written; what could not be read of them.
+fn take<'t, T: Deserialize<'t>>(
+    block: &'t [u8],
+    text: &mut Vec<u8>,
+    write: impl Fn(T, &mut Vec<u8>),
+) -> Vec<Diagnostic> {
+    let mut missing = Vec::new();
+    for entry in results(block) {
+        match entry {
+            Ok(entry) => write(entry, text),
+            Err(Failure(refused)) => missing.extend(refused),
+        }
     }
-    match BASE64_STANDARD.decode(text("bytes")) {
-        Ok(bytes) if !bytes.is_empty() => line.extend(bytes),
-        _ => line.extend_from_slice(text("content").as_bytes()),
+    missing
+}
+
+/// A line of a log, or a piece of one.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Entry<'t> {
+    #[serde(borrow)]
+    content: Cow<'t, str>,
+    #[serde(borrow, rename = "podName")]
+    pod: Cow<'t, str>,
+    /// What was written, in base 64, where that is no text.
+    bytes: String,
+    /// Whether the line goes on.
+    unfinished: bool,
+}
+
+impl Entry<'_> {
+    /// A line as its program wrote it, behind the name of its pod where that is wanted.
+    fn write(&self, prefix: bool, to: &mut Vec<u8>) {
+        if prefix {
+            to.extend_from_slice(self.pod.as_bytes());
+            to.extend_from_slice(b": ");
+        }
+        match BASE64_STANDARD.decode(&self.bytes) {
+            Ok(bytes) if !bytes.is_empty() => to.extend(bytes),
+            _ => to.extend_from_slice(self.content.as_bytes()),
+        }
+        if prefix || !self.unfinished {
+            to.push(b'\n');
+        }
     }
-    if prefix || entry["unfinished"] != true {
-        line.push(b'\n');
-    }
-    line
 }

@@ -34,10 +34,12 @@ pub async fn save(orders: &Orders, member: &Member, house: &House) -> Result<Sav
         .view(member, house)
         .map_err(|error| no_output(format!("cannot read outputs: {error}")))?;
     let mut saver = Saver { orders, house, space, view: Arc::new(view), saved: Saved::default() };
-    let log = orders.layout.log(&member.container.name, Stream::Out);
-    let text =
-        result(&log).map_err(|error| no_output(format!("cannot read the result: {error}")))?;
-    saver.saved.outputs.result = Some(text.into());
+    if orders.spec.outputs.result {
+        let log = orders.layout.log(&member.container.name, Stream::Out);
+        let text =
+            result(&log).map_err(|error| no_output(format!("cannot read the result: {error}")))?;
+        saver.saved.outputs.result = Some(text.into());
+    }
     if orders.level > Level::None {
         saver.parameters()?;
         for artifact in &orders.spec.outputs.artifacts {

@@ -5,7 +5,7 @@ use argosy_exec::Values;
 use argosy_exec::images::ImageTable;
 use argosy_exec::local::{Level, Local, Options, Report};
 use argosy_exec::logs::{self, Log, Stream};
-use argosy_model::process::{Container, OutputArtifact, OutputFile, StagedInput};
+use argosy_model::process::{Container, OutputArtifact, OutputFile, OutputsSpec, StagedInput};
 use argosy_model::{
     Archive, Artifact, AttemptId, End, Exit, Location, ProcessSpec, RunId, StepKey,
 };
@@ -235,6 +235,7 @@ pub fn shell(script: &str) -> ProcessSpec {
     ProcessSpec {
         main: container("main", script),
         grace_ms: 10_000,
+        outputs: OutputsSpec { result: true, ..OutputsSpec::default() },
         key_prefix: "run/pod".into(),
         ..ProcessSpec::default()
     }
