@@ -158,8 +158,7 @@ impl Read {
             }
             match (path.next(), path.next(), path.next()) {
                 (None, ..) => *self = Read::Any,
-                (Some(call), None, _)
-                | (Some(call), Some("outputs"), None | Some("result")) => {
+                (Some(call), None, _) | (Some(call), Some("outputs"), None | Some("result")) => {
                     calls.insert(call.into());
                 }
                 _ => {}

@@ -46,13 +46,11 @@ fn steps(more: Value) -> Value {
 
 #[test]
 fn only_what_is_asked_for_is_kept() {
-    let argument = |value: &str| json!({"arguments": {"parameters": [{"name": "p", "value": value}]}});
-    let expression = |source: &str| {
-        json!({"arguments": {"parameters": [{"name": "p", "expression": source}]}})
-    };
-    let hook = |expression: &str, value: &str| {
-        json!({"hooks": [{"name": "h", "expression": expression, "call": call("", value)}]})
-    };
+    let argument =
+        |value: &str| json!({"arguments": {"parameters": [{"name": "p", "value": value}]}});
+    let expression =
+        |source: &str| json!({"arguments": {"parameters": [{"name": "p", "expression": source}]}});
+    let hook = |expression: &str, value: &str| json!({"hooks": [{"name": "h", "expression": expression, "call": call("", value)}]});
     for (more, expected) in [
         (json!({}), ""),
         (argument("steps.a.outputs.result"), ""),
@@ -78,8 +76,11 @@ fn only_what_is_asked_for_is_kept() {
         (json!({"each": {"Items": [{"k": ["{{steps.b.outputs.result}}"]}]}}), "b"),
         (json!({"each": {"Sequence": {"count": "{{steps.a.outputs.result}}"}}}), "a"),
         (json!({"target": {"Named": {"scope": "", "name": "{{steps.a.outputs.result}}"}}}), "a"),
-        (json!({"arguments": {"artifacts": [
-            {"name": "p", "source": {"Raw": "{{steps.a.outputs.result}}"}}]}}), "a"),
+        (
+            json!({"arguments": {"artifacts": [
+            {"name": "p", "source": {"Raw": "{{steps.a.outputs.result}}"}}]}}),
+            "a",
+        ),
         (hook("", "{{steps.a.outputs.result}}"), "a"),
         (hook("", "{{steps.c.outputs.result}}"), "c"),
         (hook("steps.b.outputs.result == 'x'", ""), "b"),
@@ -145,9 +146,12 @@ fn what_items_print_is_not_held_by_the_run() {
         let graph = json!({"templates": [
             {"name": "main", "body": {"Steps": [[each], [call("b", text)]]}}, leaf()]});
         let printed = "x".repeat(200 << 10);
-        World::of(graph, move |_, _, process| {
-            if process.outputs.result { printing(&printed) } else { ok() }
-        })
+        World::of(
+            graph,
+            move |_, _, process| {
+                if process.outputs.result { printing(&printed) } else { ok() }
+            },
+        )
     };
     assert!(run(false).run.bytes() < 1 << 20);
     // Kept, each is held once: of an attempt that its step has ended with, not beside it. (What is

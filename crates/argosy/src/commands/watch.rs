@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Context;
 use super::get::{now_ms, path};
-use crate::client::{Client, quote};
+use crate::client::{Client, Results, quote};
 use crate::failure::{Failure, RUN_FAILED};
 use crate::out::{self, say};
 use crate::show;
@@ -75,32 +75,57 @@ pub(super) fn exit_code(ends: &[Value]) -> ExitCode {
 }
 
 /// Follows a run to its end and returns it.
-pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
-    let selector = quote(&format!("metadata.name={name}"));
-    let events = format!(
-        "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
-        quote(&client.space),
-        how != Show::Nothing
-    );
-    let mut events = client.lines(&events).await?;
-    let mut screen = Screen::default();
-    let mut last = Value::Null;
-    loop {
-        let next = tokio::time::timeout(REDRAW, events.next()).await;
-        match next {
-            Ok(Some(event)) => last = event?["object"].take(),
-            Ok(None) if how == Show::Nothing => {
-                let last = over(last)?;
-                // A run with a short time to live may be gone by now.
-                return Ok(client.get(&path(client, name)).await.unwrap_or(last));
+async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
+    Following::begin(client, name, how).await?.end().await
+}
+
+/// A run that is followed. Its last state reaches whoever has begun, even where it is deleted as
+/// soon as it has ended.
+pub(super) struct Following {
+    client: Client,
+    name: String,
+    how: Show,
+    events: Results,
+}
+
+impl Following {
+    pub(super) async fn begin(
+        client: &Client,
+        name: &str,
+        how: Show,
+    ) -> Result<Following, Failure> {
+        let selector = quote(&format!("metadata.name={name}"));
+        let events = format!(
+            "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
+            quote(&client.space),
+            how != Show::Nothing
+        );
+        let events = client.lines(&events).await?;
+        Ok(Following { client: client.clone(), name: name.to_owned(), how, events })
+    }
+
+    /// Follows it to its end and returns it.
+    pub(super) async fn end(mut self) -> Result<Value, Failure> {
+        let mut screen = Screen::default();
+        let mut last = Value::Null;
+        loop {
+            let next = tokio::time::timeout(REDRAW, self.events.next()).await;
+            match next {
+                Ok(Some(event)) => last = event?["object"].take(),
+                Ok(None) if self.how == Show::Nothing => {
+                    let last = over(last)?;
+                    // A run with a short time to live may be gone by now.
+                    let whole = self.client.get(&path(&self.client, &self.name)).await;
+                    return Ok(whole.unwrap_or(last));
+                }
+                Ok(None) => return over(last),
+                Err(_) => {}
             }
-            Ok(None) => return over(last),
-            Err(_) => {}
-        }
-        match how {
-            Show::Tree => screen.draw(&show::run(&last, now_ms(), false))?,
-            Show::Lines => screen.lines(&last)?,
-            Show::Nothing => {}
+            match self.how {
+                Show::Tree => screen.draw(&show::run(&last, now_ms(), false))?,
+                Show::Lines => screen.lines(&last)?,
+                Show::Nothing => {}
+            }
         }
     }
 }
