@@ -523,6 +523,24 @@ mod tests {
     }
 
     #[test]
+    fn the_first_piece_of_a_line_decides_whether_the_others_are_wanted() {
+        let mut source = Source::default();
+        let pieces = [
+            (&b"yes"[..], true, true),
+            (b"no", true, true),
+            (b"no", false, true),
+            (b"no", true, false),
+            (b"yes", false, false),
+            (b"yes", false, true),
+            (b"no", false, false),
+        ];
+        for (bytes, unfinished, wanted) in pieces {
+            let line = Line::of(bytes, unfinished);
+            assert_eq!(source.wants(&line, |text| text == "yes"), wanted, "{line:?}");
+        }
+    }
+
+    #[test]
     fn a_line_that_is_too_long_comes_in_pieces_of_whole_characters() {
         for (end, left) in [
             (&b"x"[..], &b""[..]),
