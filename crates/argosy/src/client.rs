@@ -269,3 +269,51 @@ pub(crate) fn quote(text: &str) -> String {
     }
     quoted
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+
+    use super::*;
+
+    /// A door whose answer comes in these pieces.
+    fn door(pieces: &[&str]) -> Client {
+        let pieces: Vec<_> = pieces.iter().map(|piece| (*piece).to_owned()).collect();
+        let answer = move || async move {
+            let pieces = pieces.into_iter().map(|piece| match &*piece {
+                "broken" => Err(std::io::Error::other("broken")),
+                _ => Ok(Bytes::from(piece)),
+            });
+            Body::from_stream(stream::iter(pieces))
+        };
+        Client::embedded(Router::new().route("/lines", get(answer)), "default")
+    }
+
+    #[tokio::test]
+    async fn lines_are_whole_however_the_answer_is_cut() {
+        let cut: [&[&str]; 3] = [
+            &["{\"result\":1}\n{\"result\":\"a\"}\n{\"result\":3}\n"],
+            &["{\"resu", "lt\"", ":1}", "\n", "{\"result\":\"a\"}\n{", "\"result\":3}\n"],
+            // What has no end is none.
+            &["{\"result\":1}\n{\"result\":\"a\"}\n", "{\"result\":3}\n{\"result\":4}"],
+        ];
+        for pieces in cut {
+            let lines = door(pieces).lines("/lines").await.unwrap();
+            let values: Vec<Value> = lines.map(Result::unwrap).collect().await;
+            assert_eq!(values, [Value::from(1), Value::from("a"), Value::from(3)], "{pieces:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_error_is_one_of_the_lines_and_a_broken_answer_the_last() {
+        let refused = Diagnostic::new(Code::DataUnreadable, "no");
+        let line = serde_json::json!({"error": {"diagnostics": [&refused]}}).to_string();
+        let after = "\n{\"result\":2}\n{}\nx\n";
+        let lines = door(&[&line, after, "broken", "{}\n"]).lines("/lines").await.unwrap();
+        let lines: Vec<_> = lines.collect().await;
+        assert_eq!(lines.len(), 5);
+        assert_eq!(lines[0].as_ref().unwrap_err().0, [refused]);
+        assert_eq!(lines[1].as_ref().unwrap(), &Value::from(2));
+        assert!(lines[2..].iter().all(Result::is_err));
+    }
+}

@@ -12,19 +12,27 @@ use futures::{StreamExt, TryStreamExt, pin_mut, stream};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
 use object_store::{
-    Attribute, Attributes, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt,
-    PutMultipartOptions, PutOptions, WriteMultipart,
+    Attribute, Attributes, BackoffConfig, GetOptions, GetRange, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, RetryConfig, WriteMultipart,
 };
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, Write};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is larger is put in parts of so many bytes.
 const PART: usize = 8 << 20;
 
 /// Parts that are under way at once.
 const PARTS_AT_ONCE: usize = 4;
+
+/// How long a request is tried again that the store does not answer or answers with a fault of its
+/// own. Time alone ends it: what is to be kept may be the work of hours.
+const RETRY_LIMIT: Duration = Duration::from_secs(180);
+
+/// Pauses between tries: at least, and at most.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
 
 /// Headers of [`Meta`] and how S3 clients call them.
 const HEADERS: [(&str, Attribute); 4] = [
@@ -40,6 +48,15 @@ pub struct Remote {
     inner: Arc<dyn ObjectStore>,
     /// Ends at a slash, or is empty.
     prefix: Arc<str>,
+}
+
+fn retry() -> RetryConfig {
+    let [init_backoff, max_backoff] = PAUSES;
+    RetryConfig {
+        backoff: BackoffConfig { init_backoff, max_backoff, base: 2.0 },
+        max_retries: usize::MAX,
+        retry_timeout: RETRY_LIMIT,
+    }
 }
 
 impl Remote {
@@ -79,7 +96,7 @@ impl Remote {
         }
         let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
         let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
-        let inner = builder.with_allow_http(is_plain).build();
+        let inner = builder.with_allow_http(is_plain).with_retry(retry()).build();
         let inner = inner.map_err(|error| refused(&error.to_string()))?;
         Ok(Self { inner: Arc::new(inner), prefix: prefix.into() })
     }
@@ -294,6 +311,13 @@ fn meta_of(attributes: &Attributes) -> Meta {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_and_no_number_of_tries_ends_trying() {
+        let RetryConfig { backoff, max_retries, retry_timeout } = retry();
+        let most = retry_timeout.as_millis() / backoff.init_backoff.as_millis();
+        assert!(max_retries as u128 >= most);
+    }
 
     #[test]
     fn a_url_names_a_bucket_and_perhaps_a_prefix() {

@@ -21,6 +21,7 @@ mod fault;
 mod frame;
 mod garbage;
 mod item;
+mod listed;
 pub mod names;
 pub mod outcome;
 pub mod patch;

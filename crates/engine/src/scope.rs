@@ -10,6 +10,7 @@ use crate::aggregate::aggregate;
 use crate::decide::render_text;
 use crate::failures;
 use crate::item;
+use crate::listed::{listed, written};
 use crate::names;
 use crate::outcome::{Last, TryNames};
 use crate::run::Run;
@@ -82,7 +83,9 @@ impl<'a> View<'a> {
                         (declared.name.clone(), text_or_null(value.as_deref()))
                     })
                     .collect();
-                Lookup::Known(Value::Object(map))
+                let values = template.inputs.parameters.iter().zip(parameters);
+                let list = values.map(|(declared, value)| listed(declared, value.as_deref()));
+                Lookup::Written { text: written(list), value: Value::Object(map) }
             }
             ["parameters", name @ ..] => {
                 let name = name.join(".");
@@ -291,16 +294,18 @@ impl<'a> View<'a> {
         let Some(graph) = self.run.graph() else { return Lookup::Unknown };
         let values = &graph.arguments.parameters;
         match path {
-            [] => Lookup::Known(Value::Object(
-                values
-                    .iter()
-                    .filter_map(|p| Some((p.name.clone(), Value::from(p.value.clone()?))))
-                    .collect(),
-            )),
+            [] => Lookup::Written {
+                text: written(values.iter().map(|it| listed(it, it.value.as_deref()))),
+                value: Value::Object(
+                    values
+                        .iter()
+                        .filter_map(|p| Some((p.name.clone(), Value::from(p.value.clone()?))))
+                        .collect(),
+                ),
+            },
             ["json"] if values.iter().all(|parameter| parameter.name != "json") => {
-                let list: Vec<_> =
-                    values.iter().map(|p| json!({"name": p.name, "value": p.value})).collect();
-                Lookup::Known(Value::from(Value::from(list).to_string()))
+                let list = values.iter().map(|it| listed(it, it.value.as_deref()));
+                Lookup::Known(Value::from(written(list)))
             }
             name => {
                 let name = name.join(".");

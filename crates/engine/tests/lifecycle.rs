@@ -6,11 +6,11 @@ mod common;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use argosy_engine::{Input, Supplied};
+use argosy_engine::{Input, Supplied, decide, submit};
 use argosy_model::attempt::{End, Exit};
 use argosy_model::graph::{Retry, RetryPolicy};
 use argosy_model::run::{Plan, TaskSpec};
-use argosy_model::{AttemptId, Effect, Phase, ProcessSpec, RunPhase, Shutdown, StepKey};
+use argosy_model::{AttemptId, Effect, Phase, ProcessSpec, RunId, RunPhase, Shutdown, StepKey};
 use common::{World, code, ok};
 use serde_json::{Value, json};
 
@@ -70,6 +70,44 @@ fn what_the_infrastructure_lost_is_not_on_the_users_budget() {
     let world = World::of(graph, tries(&[LOST, FAILED, LOST, FAILED]));
     assert_eq!((world.run.steps[0].attempts.len(), world.run.phase), (4, RunPhase::Failed));
     assert_eq!(world.message("wf"), "No more retries left");
+}
+
+/// Ms that pass before each attempt but the first is placed.
+fn waits(world: &World) -> Vec<i64> {
+    let attempts = &world.run.steps[0].attempts;
+    let pairs = attempts.windows(2);
+    pairs.map(|pair| pair[1].placed_ms - pair[0].end.as_ref().unwrap().ended_ms).collect()
+}
+
+#[test]
+fn the_machine_is_left_alone_for_longer_and_longer_while_attempts_are_lost() {
+    // What ran, and was lost with its spawner, runs again at once; what is lost again does not.
+    let world = World::of(process(&json!({})), tries(&[LOST, LOST, LOST]));
+    assert_eq!(waits(&world), [0, 2_000, 4_000]);
+    // An end of the step's own is between.
+    let graph = process(&json!({"retry": {"limit": "1"}}));
+    let world = World::of(graph, tries(&[LOST, FAILED, LOST]));
+    assert_eq!(waits(&world), [0, 0, 0]);
+}
+
+#[test]
+fn what_never_ran_for_want_of_room_is_tried_again_after_a_while() {
+    let plan = Plan::Graph(Box::new(common::graph(process(&json!({})))));
+    let (mut run, _) = submit(RunId(1), common::spec(plan), 0);
+    let mut waits = Vec::new();
+    while !run.phase.is_terminal() {
+        let (attempt, queued) = run.current_attempt(StepKey(0)).unwrap();
+        waits.push(queued.not_before_ms);
+        let _ = decide(&mut run, Input::Placed { attempt, machine: 0 }, 0);
+        let end = Box::new(End::with_message(LOST, "cannot make a pipe"));
+        let _ = decide(&mut run, Input::Ended { attempt, end }, 0);
+    }
+    let doubled = [0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
+    assert_eq!(waits, [&doubled[..], &[60_000; 14]].concat());
+    assert_eq!(
+        run.steps[0].message.as_deref(),
+        Some("[E0305] the attempt was lost 21 times, the last time so: cannot make a pipe")
+    );
 }
 
 #[test]

@@ -100,3 +100,28 @@ fn a_name_that_is_none_ends_the_step_in_error() {
         assert_eq!(shown(&world, "wf[0].a"), "a");
     }
 }
+
+#[test]
+fn all_parameters_are_a_list_in_a_tag_and_an_object_in_an_expression() {
+    let args = json!([
+        "{{inputs.parameters}}",
+        "{{workflow.parameters}}",
+        "{{workflow.parameters.json}}",
+        "{{=inputs.parameters.v + workflow.parameters.p}}",
+    ]);
+    let graph = json!({
+        "arguments": {"parameters": [{"name": "p", "value": "<q>", "allowed": ["<q>", "r"]}]},
+        "templates": [
+            {"name": "main", "body": {"Steps": [[
+                {"name": "a", "target": {"Template": 1},
+                 "arguments": {"parameters": [{"name": "v", "value": "1"}]}}]]}},
+            {"name": "say", "body": {"Process": {"main": {"args": args}}},
+             "inputs": {"parameters": [{"name": "v"}, {"name": "z", "default": "dz"}]},
+             "outputs": {"parameters": [{"name": "o", "from": {"Path": "/o"}}]}}]});
+    let world = World::of(graph, |_, _, spec| common::writing("o", &spec.main.args.join("|")));
+    let inputs = r#"[{"name":"v","value":"1"},{"name":"z","default":"dz","value":"dz"}]"#;
+    // As Go writes it.
+    let run = r#"[{"name":"p","value":"\u003cq\u003e","enum":["\u003cq\u003e","r"]}]"#;
+    let shown = format!("{inputs}|{run}|{run}|1<q>");
+    assert_eq!(world.output("wf[0].a", "o"), Some(Value::from(shown)));
+}

@@ -219,7 +219,7 @@ pub enum Reason {
     Invalid,
     /// The spawner has been told to stop.
     Stopping,
-    /// The machine has no room for another process.
+    /// The machine has no room for another process, or for what it needs. Later it may have some.
     Process,
     /// A log file could not be opened.
     Log,

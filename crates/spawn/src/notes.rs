@@ -6,6 +6,7 @@
 use crate::message::{Reason, Report};
 use crate::{Decoder, encode};
 use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -37,8 +38,18 @@ pub trait Blame<T> {
 
 impl<T, E: Into<io::Error>> Blame<T> for Result<T, E> {
     fn blame(self, reason: Reason, what: impl FnOnce() -> String) -> Result<T, Fault> {
-        self.map_err(|error| Fault { reason, message: format!("{}: {}", what(), error.into()) })
+        self.map_err(|error| {
+            let error = error.into();
+            let passes = Errno::from_io_error(&error).is_some_and(no_room);
+            let reason = if passes { Reason::Process } else { reason };
+            Fault { reason, message: format!("{}: {error}", what()) }
+        })
     }
+}
+
+/// Whether there was no room for something, whatever it was: there may be some later.
+pub fn no_room(error: Errno) -> bool {
+    matches!(error, Errno::AGAIN | Errno::MFILE | Errno::NFILE)
 }
 
 /// A message on the pipe.

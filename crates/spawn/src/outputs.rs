@@ -3,22 +3,24 @@
 //! A job gets pipes, as from any container runtime, and not the logs themselves: a program that
 //! opens `/dev/stdout` once more to write into it would empty a file. What it writes is moved by
 //! the spawner; where that is a lot, by a process for this one output, so that neither the amount
-//! nor a slow disk is in the way of other jobs. A log is made with its first byte.
+//! nor a slow disk is in the way of other jobs. A log is made with its first byte. Where
+//! descriptors run short, no more jobs are started, and logs are closed after every write.
 
 use crate::child::{self, Parent};
 use crate::message::{Reason, Start};
-use crate::notes::{Blame, Fault};
+use crate::notes::{Blame, Fault, no_room};
 use crate::sys;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::pipe::fcntl_getpipe_size;
+use rustix::process::{Resource, getrlimit};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::exit;
@@ -31,6 +33,10 @@ const A_TURN: usize = 64;
 
 /// How often in a row a pipe must be found full until a process moves what it brings.
 const PATIENCE: u32 = 16;
+
+/// Descriptors that are never kept, so that there is always one for a log, for a server that
+/// connects and for whoever looks for stray processes.
+const SPARED: u64 = 16;
 
 /// All outputs of all jobs.
 #[derive(Debug)]
@@ -136,7 +142,12 @@ impl Outputs {
         let fault = || format!("cannot open log file {}", path.display());
         let folder = path.parent().ok_or(Errno::NOTDIR).and_then(rustix::fs::stat);
         folder.blame(Reason::Log, fault)?;
-        let (pipe, writer) = io::pipe().blame(Reason::Process, || "cannot make a pipe".into())?;
+        let made = io::pipe().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+        let enough = made.and_then(|(pipe, writer)| match is_scarce(&writer) {
+            true => Err(Errno::MFILE),
+            false => Ok((pipe, writer)),
+        });
+        let (pipe, writer) = enough.blame(Reason::Process, || "cannot make a pipe".into())?;
         let number = self.next;
         self.next += 1;
         fcntl_setfl(&pipe, OFlags::NONBLOCK)
@@ -172,7 +183,9 @@ impl Outputs {
     fn hand_over(&mut self, number: u64, parent: &Parent) {
         let Some(output) = self.known.get_mut(&number) else { return };
         let Some(pipe) = &output.pipe else { return };
-        let Ok((end, ours)) = io::pipe() else { return };
+        let Some((end, ours)) = io::pipe().ok().filter(|(_, ours)| !is_scarce(ours)) else {
+            return;
+        };
         match sys::fork(0) {
             Ok(None) => move_all(output, &end, parent),
             Ok(Some(pid)) => {
@@ -292,25 +305,26 @@ fn move_all(output: &mut Output, end: &PipeReader, parent: &Parent) -> ! {
 }
 
 impl Log {
-    /// Appends. After an error the rest is dropped, as the job may go on without.
+    /// Appends. After an error that lasts the rest is dropped, as the job may go on without.
     fn write(&mut self, bytes: &[u8]) {
-        if self.failed.is_none()
-            && let Err(error) = self.append(bytes)
-        {
+        let lasts = self.failed.is_some_and(|failed| match failed {
+            Failure::Log(error) => !no_room(error),
+            Failure::Mover => true,
+        });
+        if !lasts && let Err(error) = self.append(bytes) {
             self.failed = Some(Failure::Log(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => {
-                let mut options = OpenOptions::new();
-                options.append(true).create(true).mode(0o600);
-                none.insert(options.open(&self.path)?)
-            }
-        };
-        file.write_all(bytes)
+        if let Some(file) = &mut self.file {
+            return file.write_all(bytes);
+        }
+        let mut options = OpenOptions::new();
+        let mut file = options.append(true).create(true).mode(0o600).open(&self.path)?;
+        file.write_all(bytes)?;
+        self.file = (!is_scarce(&file)).then_some(file);
+        Ok(())
     }
 
     fn failure(&self) -> Option<String> {
@@ -322,4 +336,11 @@ impl Log {
             Failure::Mover => format!("the process that wrote log file {path} was killed"),
         })
     }
+}
+
+/// Whether a descriptor is one of the last that this process may have.
+fn is_scarce(descriptor: &impl AsRawFd) -> bool {
+    let number = u64::try_from(descriptor.as_raw_fd()).unwrap_or_default();
+    let most = getrlimit(Resource::Nofile).current;
+    most.is_some_and(|most| number.saturating_add(SPARED) >= most)
 }

@@ -200,6 +200,9 @@ fn tags_that_can_never_have_a_value_are_refused() {
         "workflow.labels.x",
         "workflow.scheduledTime",
         "workflow.nmae",
+        "workflow.creationTimestamp.j",
+        "workflow.creationTimestamp.YY",
+        "=workflow.creationTimestamp.rfc3339",
         "workflow.outputs.parameters.x",
         "steps.a.outputs.result",
         "item",
@@ -214,7 +217,11 @@ fn tags_that_can_never_have_a_value_are_refused() {
     }
     for name in [
         "workflow.name",
+        "workflow.creationTimestamp",
         "workflow.creationTimestamp.Y",
+        "workflow.creationTimestamp.L",
+        "workflow.creationTimestamp.s",
+        "=workflow.creationTimestamp.RFC3339",
         "workflow.parameters",
         "workflow.status",
         "pod.name",

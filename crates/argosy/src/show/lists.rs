@@ -155,7 +155,7 @@ fn of_exit(exit: &Exit) -> String {
         }
         Exit::Killed => "ended from here",
         Exit::OutOfMemory => "ended by the kernel for want of memory",
-        // The message says with what.
+        // The message says with what, or for want of what.
         Exit::Lost => "lost",
         Exit::NotStarted => "never started",
         Exit::Refused => "could not be started",

@@ -79,7 +79,7 @@ impl Turn<'_> {
         self.emit(Event::AttemptEnded { step: key, end: end.clone() });
         self.reset_deadline(key);
         if end.exit.is_infrastructure() && kill.is_none() {
-            return self.after_loss(key);
+            return self.after_loss(key, &end);
         }
         let outcome = Outcome::of(&end, kill, self.run);
         if !outcome.phase.is_failure() {
@@ -97,14 +97,20 @@ impl Turn<'_> {
         }
     }
 
-    /// The attempt was lost with what watched over it: another one, on its own budget.
-    fn after_loss(&mut self, key: StepKey) {
+    /// The attempt was lost with what watched over it, or there was no room for it: another one, on
+    /// its own budget.
+    fn after_loss(&mut self, key: StepKey, end: &End) {
         let step = self.run.at(key);
         let lost = step.attempts.iter().filter(|attempt| attempt.was_infrastructure()).count();
         if lost as u64 <= limits::INFRASTRUCTURE_RETRIES.max {
-            return self.queue_attempt(key, 0);
+            let wait = pause_ms(&step.attempts);
+            return self.queue_attempt(key, if wait == 0 { 0 } else { self.now_ms + wait });
         }
-        let why = Diagnostic::new(Code::AttemptLost, format!("the attempt was lost {lost} times"));
+        let mut what = format!("the attempt was lost {lost} times");
+        if !end.message.is_empty() {
+            what.push_str(&format!(", the last time so: {}", end.message));
+        }
+        let why = Diagnostic::new(Code::AttemptLost, what);
         self.end_leaf(key, Outcome::refused(&why), Outputs::default());
     }
 
@@ -215,4 +221,16 @@ pub(crate) fn job_of(run: &crate::Run, key: StepKey) -> Option<Job> {
 /// Unix ms from which the time of a step's tries counts.
 fn start_ms(first: &Attempt) -> i64 {
     if first.started_ms == 0 { first.queued_ms } else { first.started_ms }
+}
+
+/// How long the machine is left alone, in ms, before the next attempt after some of which the last
+/// was lost: not at all after one that ran, as what watched over it is there again; else a second,
+/// twice as long after every further loss in a row, and a minute at most.
+fn pause_ms(attempts: &[Attempt]) -> i64 {
+    let lost = attempts.iter().rev().take_while(|attempt| attempt.was_infrastructure()).count();
+    let ran = attempts.last().is_some_and(|last| last.started_ms != 0);
+    match lost {
+        0 | 1 if ran => 0,
+        _ => (1000_i64 << lost.saturating_sub(1).min(10)).min(60_000),
+    }
 }

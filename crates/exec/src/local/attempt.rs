@@ -150,9 +150,14 @@ impl Attempt {
     async fn live(self, stop: watch::Receiver<Option<u64>>) -> End {
         let ended = tokio::select! {
             ended = self.run() => ended,
-            never = self.end_when_ordered(stop) => match never {},
+            never = self.end_when_ordered(stop.clone()) => match never {},
         };
-        let mut end = self.keep(ended).await;
+        let mut end = tokio::select! {
+            end = self.keep(ended) => end,
+            () = patience(stop) => {
+                End::with_message(Exit::Killed, "ended while its outputs were being kept")
+            }
+        };
         end.containers = self.container_ends();
         end.saved_ms = now_ms();
         end
@@ -160,18 +165,10 @@ impl Attempt {
 
     /// Once it is ordered: asks all processes to end, and then makes them.
     async fn end_when_ordered(&self, mut stop: watch::Receiver<Option<u64>>) -> Infallible {
-        while let Ok(grace_ms) =
-            stop.wait_for(Option::is_some).await.map(|grace| grace.unwrap_or(0))
-        {
+        if stop.wait_for(Option::is_some).await.is_ok() {
             self.crew.stop();
-            tokio::select! {
-                // A later order may have less patience.
-                Ok(()) = stop.changed() => {}
-                () = sleep(Duration::from_millis(grace_ms)) => {
-                    self.crew.kill_all();
-                    break;
-                }
-            }
+            patience(stop).await;
+            self.crew.kill_all();
         }
         std::future::pending().await
     }
@@ -303,6 +300,18 @@ impl Attempt {
         match lost.filter(|_| exit_code == Some(0)) {
             Some(why) => End { exit: Exit::OutputsLost, message: why.line(), ..end },
             None => end,
+        }
+    }
+}
+
+/// Ends once the grace of an order to end is over. A later order may have less.
+async fn patience(mut stop: watch::Receiver<Option<u64>>) {
+    loop {
+        let ordered = stop.wait_for(Option::is_some).await.map(|grace| grace.unwrap_or_default());
+        let Ok(grace_ms) = ordered else { return std::future::pending().await };
+        tokio::select! {
+            Ok(()) = stop.changed() => {}
+            () = sleep(Duration::from_millis(grace_ms)) => return,
         }
     }
 }

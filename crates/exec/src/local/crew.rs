@@ -1,6 +1,6 @@
 //! The processes of one attempt, while they run.
 
-use super::fault::{cannot_start, lost, not_kept};
+use super::fault::{cannot_start, lost, no_room, not_kept};
 use super::jobs::{Change, Jobs, KILL, News, Outcome, TERM};
 use argosy_model::{Diagnostic, End, Exit, Usage};
 use argosy_spawn::{Start, Status};
@@ -150,6 +150,9 @@ impl From<Outcome> for Ended {
             }
             Outcome::Exited(exit) => exit,
             Outcome::Refused(message) => return Self::refused(cannot_start(message)),
+            Outcome::NoRoom(message) => {
+                return Self { why: Some(no_room(message)), ..Self::of(Exit::Lost) };
+            }
             Outcome::Lost => return Self::lost(),
         };
         let mut ended = Self {

@@ -23,6 +23,11 @@ pub fn lost() -> Diagnostic {
     Diagnostic::new(Code::AttemptLost, what)
 }
 
+/// There was no room for a process: there may be some for the next attempt.
+pub fn no_room(what: String) -> Diagnostic {
+    Diagnostic::new(Code::AttemptLost, what)
+}
+
 /// Several of them as one, with the code of the first.
 pub fn all(many: Vec<Diagnostic>) -> Option<Diagnostic> {
     many.into_iter().reduce(|mut first, next| {

@@ -2,7 +2,7 @@
 
 use super::spawner::{SpawnerEvent, SpawnerHandle};
 use argosy_model::AttemptId;
-use argosy_spawn::{Abilities, Exit, Start};
+use argosy_spawn::{Abilities, Exit, Reason, Start};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
@@ -14,6 +14,8 @@ pub enum Outcome {
     Exited(Exit),
     /// Its program was not run.
     Refused(String),
+    /// The same, for want of room: there may be some later.
+    NoRoom(String),
     /// It died with its spawner.
     Lost,
 }
@@ -201,6 +203,9 @@ impl Listener {
             }
             SpawnerEvent::Started { id, at_ms, .. } => {
                 self.tell(id, Change::News(News::Started(at_ms.cast_signed())));
+            }
+            SpawnerEvent::Refused { id, reason: Reason::Process, message } => {
+                self.tell(id, Change::Ended(Outcome::NoRoom(message)));
             }
             SpawnerEvent::Refused { id, message, .. } => {
                 self.tell(id, Change::Ended(Outcome::Refused(message)));

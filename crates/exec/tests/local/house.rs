@@ -1,5 +1,6 @@
 //! A data directory with a backend, and specs to give it.
 
+use crate::stuck::Stuck;
 use argosy_blob::{Address, Folder, Meta, Source, Space, Store};
 use argosy_exec::Values;
 use argosy_exec::images::ImageTable;
@@ -10,14 +11,14 @@ use argosy_model::{
     Archive, Artifact, AttemptId, End, Exit, Location, ProcessSpec, RunId, StepKey,
 };
 use async_trait::async_trait;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 const HELPER: &str = env!("CARGO_BIN_EXE_spawner-for-exec-tests");
@@ -48,6 +49,8 @@ pub struct House {
     pub root: TempDir,
     pub store: Folder,
     pub local: Option<Local>,
+    /// Told when something is put under the key `stuck`, which never ends.
+    pub stuck: Arc<Notify>,
     reports: mpsc::UnboundedReceiver<Report>,
     notes: Vec<String>,
 }
@@ -60,8 +63,9 @@ impl House {
     pub async fn with(change: impl FnOnce(&mut Options)) -> Self {
         let root = tempfile::tempdir().unwrap();
         let store = Folder::open(&root.path().join("blobs")).unwrap();
-        let (local, reports) = start(root.path(), &store, change).await;
-        Self { root, store, local: Some(local), reports, notes: vec![] }
+        let stuck = Arc::new(Notify::new());
+        let (local, reports) = start(root.path(), &store, &stuck, change).await;
+        Self { root, store, local: Some(local), stuck, reports, notes: vec![] }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -75,7 +79,7 @@ impl House {
     /// Ends the backend as a crash would, as far as one process can, and starts another.
     pub async fn restart(&mut self) {
         self.local = None;
-        let (local, reports) = start(self.root.path(), &self.store, |_| ()).await;
+        let (local, reports) = start(self.root.path(), &self.store, &self.stuck, |_| ()).await;
         (self.local, self.reports) = (Some(local), reports);
     }
 
@@ -178,6 +182,13 @@ impl House {
         kill_process(self.spawner().expect("a spawner"), signal).unwrap();
     }
 
+    /// Lets the spawner open no more files than that, or as many as the test may.
+    pub fn limit_descriptors(&self, most: Option<u64>) {
+        let own = getrlimit(Resource::Nofile);
+        let limit = Rlimit { current: most.or(own.maximum), maximum: own.maximum };
+        prlimit(self.spawner(), Resource::Nofile, limit).unwrap();
+    }
+
     /// The spawner is the one that has this house as its working directory.
     fn spawner(&self) -> Option<Pid> {
         let home = fs::canonicalize(self.data()).unwrap();
@@ -199,6 +210,7 @@ impl Drop for House {
 async fn start(
     root: &Path,
     store: &Folder,
+    stuck: &Arc<Notify>,
     change: impl FnOnce(&mut Options),
 ) -> (Local, mpsc::UnboundedReceiver<Report>) {
     let mut options = Options {
@@ -210,7 +222,8 @@ async fn start(
         objects: None,
     };
     change(&mut options);
-    Local::start(options, Arc::new(store.clone()), Arc::new(Fixed)).await.unwrap()
+    let store = Stuck { folder: store.clone(), waits: stuck.clone() };
+    Local::start(options, Arc::new(store), Arc::new(Fixed)).await.unwrap()
 }
 
 pub fn attempt(number: u32) -> AttemptId {

@@ -1,10 +1,10 @@
 //! How attempts start, end, are killed and outlive the server.
 
-use crate::house::{House, attempt, container, parameter, shell};
+use crate::house::{House, attempt, container, output, parameter, shell};
 use argosy_exec::local::{Level, Report};
 use argosy_exec::logs::{self, Log, Stream};
-use argosy_model::process::SetMember;
-use argosy_model::{Exit, ProcessSpec, RunId, limits};
+use argosy_model::process::{OutputArtifact, SetMember};
+use argosy_model::{Archive, Exit, ProcessSpec, RunId, limits};
 use rustix::process::Signal;
 use std::io::Read;
 
@@ -295,6 +295,19 @@ fn known_to_spawner(house: &House) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn an_attempt_can_be_ended_while_its_outputs_are_kept() {
+    let mut house = House::new().await;
+    let mut spec = shell("echo 1 > /tmp/f");
+    let stuck = OutputArtifact { key: Some("stuck".into()), ..output("/tmp/f", Archive::None) };
+    spec.outputs.artifacts = vec![stuck];
+    let attempt = house.run(0, &spec);
+    house.started().await;
+    house.stuck.notified().await;
+    house.local().kill(attempt, 0);
+    assert_eq!(house.end().await.exit, Exit::Killed);
+}
+
+#[tokio::test]
 async fn an_attempt_says_that_its_spawner_is_stopped() {
     let mut house = House::new().await;
     house.run(0, &shell("sleep 600"));
@@ -403,4 +416,18 @@ async fn what_no_program_can_be_given_is_refused_before_it_starts() {
     spec.main.script = Some(format!("#{}\necho script", "x".repeat(1 << 20)));
     house.run(4, &spec);
     assert_eq!(house.end().await.outputs.result.as_deref(), Some("script"));
+}
+
+#[tokio::test]
+async fn what_there_was_no_room_for_is_lost_and_not_refused() {
+    let mut house = House::new().await;
+    house.success(&shell("true")).await;
+    house.limit_descriptors(Some(1));
+    house.run(1, &shell("true"));
+    let end = house.end().await;
+    assert_eq!((end.exit, end.started_ms), (Exit::Lost, 0));
+    assert!(end.message.contains("Too many open files"), "{}", end.message);
+    house.limit_descriptors(None);
+    house.run(2, &shell("true"));
+    assert_eq!(house.end().await.exit, Exit::Code(0));
 }

@@ -6,4 +6,5 @@ mod house;
 mod life;
 mod memory;
 mod objects;
+mod stuck;
 mod volumes;

@@ -1,9 +1,12 @@
 //! What jobs write.
 
-use crate::support::{House, assert_ends, kill, shell, status};
-use argosy_spawn::{Exit, Isolation, Order, Report, Start, Status};
-use rustix::process::Signal;
+use crate::support::{House, assert_ends, kill, pid, shell, status};
+use argosy_spawn::{Exit, Isolation, Order, Reason, Report, Start, Status};
+use rustix::io::ioctl_fionread;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, prlimit};
+use std::collections::HashSet;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -132,4 +135,91 @@ fn a_process_that_moves_output_ends_with_the_spawner() {
     let children = children(spawner);
     house.kill_spawner();
     children.into_iter().for_each(assert_ends);
+}
+
+/// Leaves the spawner so many descriptors that it may still have.
+fn leave(house: &House, count: usize) {
+    let spawner = pid(house.spawner.unwrap());
+    let had = fs::read_dir(format!("/proc/{spawner}/fd")).unwrap();
+    let had: HashSet<u64> =
+        had.map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap()).collect();
+    let current = (0..).filter(|number| !had.contains(number)).nth(count);
+    let limit = Rlimit { current, maximum: getrlimit(Resource::Nofile).maximum };
+    prlimit(Some(spawner), Resource::Nofile, limit).unwrap();
+}
+
+/// A job that says something on both outputs once its fifo is written to.
+fn waiting(house: &House, id: &str) -> Start {
+    let fifo = house.path(&format!("{id}.fifo"));
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let script =
+        format!("while read line; do echo $line; echo $line >&2; done < {}", fifo.display());
+    let [stdout, stderr] = ["out", "err"].map(|name| Some(house.path(&format!("{id}.{name}"))));
+    Start { stdout, stderr, ..shell(house, id, &script) }
+}
+
+#[test]
+fn outputs_are_kept_and_no_job_is_started_where_descriptors_run_short() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let ids = ["a", "b", "c", "d", "e", "f"];
+    for id in ids {
+        client.started(&waiting(&house, id));
+    }
+    let fifos = ids.map(|id| {
+        fs::OpenOptions::new().write(true).open(house.path(&format!("{id}.fifo"))).unwrap()
+    });
+    // Twelve logs are to be written, with four descriptors.
+    leave(&house, 4);
+    for mut fifo in fifos {
+        fifo.write_all(
+            b"one
+two
+",
+        )
+        .unwrap();
+    }
+    for _ in ids {
+        assert_eq!(exit(client.next().unwrap()).lost_output, None);
+    }
+    for id in ids {
+        for name in ["out", "err"] {
+            assert_eq!(
+                house.read(&format!("{id}.{name}")),
+                "one
+two
+"
+            );
+        }
+    }
+    // Of a few descriptors none is kept for a job; of many some are.
+    leave(&house, 4);
+    let refused = client.run(&shell(&house, "g", "exit 0"));
+    let Report::Refused { reason, message, .. } = refused else { panic!("{refused:?}") };
+    assert_eq!(
+        (reason, &*message),
+        (Reason::Process, "cannot make a pipe: Too many open files (os error 24)")
+    );
+    leave(&house, 40);
+    assert_eq!(status(&client.run(&shell(&house, "h", "exit 0"))), Status::Code(0));
+}
+
+#[test]
+fn a_log_that_could_not_be_opened_is_tried_again() {
+    let mut house = House::new();
+    let mut client = house.client();
+    let process = client.started(&shell(&house, "a", "exec sleep 1000"));
+    let path = format!("/proc/{process}/fd/1");
+    let mut output = fs::OpenOptions::new().write(true).open(path).unwrap();
+    leave(&house, 0);
+    output.write_all(b"one\n").unwrap();
+    while ioctl_fionread(&output).unwrap() > 0 {
+        std::thread::yield_now();
+    }
+    leave(&house, 40);
+    output.write_all(b"two\n").unwrap();
+    client.send(&Order::Kill { id: "a".into(), signal: 9 });
+    let lost = exit(client.next().unwrap()).lost_output.unwrap();
+    assert!(lost.contains("Too many open files"), "{lost}");
+    assert_eq!(house.read("out"), "two\n");
 }

@@ -52,6 +52,17 @@ const LETTERS: [(char, &str); 16] = [
     ('L', ".000"),
 ];
 
+/// The letters that [`strftime_letter_ms`] knows.
+pub const STRFTIME_LETTERS: [char; 16] = {
+    let mut letters = [' '; 16];
+    let mut at = 0;
+    while at < letters.len() {
+        letters[at] = LETTERS[at].0;
+        at += 1;
+    }
+    letters
+};
+
 /// Bundled, so that a schedule means the same on every machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 

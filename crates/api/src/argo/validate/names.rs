@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use argosy_model::graph::{Body, Call, Graph, Target, Template};
+use argosy_template::go::time::STRFTIME_LETTERS;
 
 use super::siblings::{Seen, Siblings};
 
@@ -87,10 +88,11 @@ impl RunNames {
                 "name" | "namespace" | "uid" | "priority" | "mainEntrypoint" | "status" | "message",
             ]
             | ["serviceAccountName" | "failures" | "duration" | "creationTimestamp"]
-            | ["creationTimestamp", _]
+            | ["creationTimestamp", "RFC3339" | "s"]
             | ["parameters" | "labels" | "annotations" | "outputs"]
             | ["parameters" | "labels" | "annotations", "json"]
             | ["outputs", "parameters" | "artifacts"] => Ok(()),
+            ["creationTimestamp", letter] => strftime(letter),
             ["scheduledTime"] if self.is_scheduled || self.is_open => Ok(()),
             ["scheduledTime"] => Err((
                 "the run has no scheduled time".into(),
@@ -108,6 +110,20 @@ impl RunNames {
             _ => Err((format!("`workflow.{}` is no name", path.join(".")), String::new())),
         }
     }
+}
+
+/// A part of the run's time of creation, as one letter.
+fn strftime(name: &str) -> Result<(), Miss> {
+    let mut letters = name.chars();
+    let letter = letters.next().filter(|_| letters.next().is_none());
+    if letter.is_some_and(|letter| STRFTIME_LETTERS.contains(&letter)) {
+        return Ok(());
+    }
+    let letters = STRFTIME_LETTERS.map(String::from).join(", ");
+    Err((
+        format!("`{name}` is no part of a time"),
+        format!("known are {letters}, `s` (Unix seconds) and `RFC3339`"),
+    ))
 }
 
 impl Scope<'_> {
