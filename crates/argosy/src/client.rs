@@ -10,16 +10,31 @@ use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep};
 use tower::ServiceExt;
 
+use crate::embed;
 use crate::failure::Failure;
+
+/// How long a server may be away while somebody follows a run: longer than it takes to start one
+/// again.
+const AWAY: Duration = Duration::from_secs(60);
+
+/// Pause between looks for a server that is away.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// A way to reach a door.
 #[derive(Clone)]
 enum Transport {
     Router(Router),
-    Tcp(String),
+    Tcp {
+        address: String,
+        /// The data directory that has said so.
+        data: Option<PathBuf>,
+    },
 }
 
 /// A door and the space that is meant.
@@ -52,7 +67,35 @@ impl Client {
             let what = format!("{url:?} is not of the form http://HOST:PORT");
             Failure(vec![Diagnostic::new(Code::BadValue, what)])
         })?;
-        Ok(Client { transport: Transport::Tcp(address.to_owned()), space: space.to_owned() })
+        let transport = Transport::Tcp { address: address.to_owned(), data: None };
+        Ok(Client { transport, space: space.to_owned() })
+    }
+
+    /// The door of the server that lives on a data directory, if one does.
+    pub(crate) fn living(data: &Path, space: &str) -> Option<Client> {
+        let address = embed::live_server(data)?;
+        let transport = Transport::Tcp { address, data: Some(data.to_owned()) };
+        Some(Client { transport, space: space.to_owned() })
+    }
+
+    /// The same door once its server is there again, which may have another address by then;
+    /// `None` where it has none, or stays away.
+    pub(crate) async fn again(&self) -> Option<Client> {
+        let Transport::Tcp { data, .. } = &self.transport else { return None };
+        let end = Instant::now() + AWAY;
+        while Instant::now() < end {
+            sleep(PAUSE).await;
+            let found = match data {
+                Some(data) => Client::living(data, &self.space),
+                None => Some(self.clone()),
+            };
+            if let Some(found) = found
+                && found.bytes("/healthz").await.is_ok()
+            {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// The same door for another space; an empty name leaves it.
@@ -70,7 +113,7 @@ impl Client {
     ) -> Result<(http::StatusCode, Pieces), Failure> {
         let host = match &self.transport {
             Transport::Router(_) => "argosy",
-            Transport::Tcp(address) => address,
+            Transport::Tcp { address, .. } => address,
         };
         let request = Request::builder()
             .method(method)
@@ -84,7 +127,7 @@ impl Client {
                 let Ok(answer) = router.clone().oneshot(request).await;
                 Ok(split(answer))
             }
-            Transport::Tcp(address) => Ok(split(over_tcp(address, request).await?)),
+            Transport::Tcp { address, .. } => Ok(split(over_tcp(address, request).await?)),
         }
     }
 

@@ -32,6 +32,11 @@ impl Failure {
         Failure(Vec::new())
     }
 
+    /// Whether the server is away.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        self.exit_code() == UNREACHABLE
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.0.is_empty()
     }

@@ -269,6 +269,30 @@ spec:
 }
 
 #[test]
+fn who_follows_a_run_follows_it_over_a_restart_of_the_server() {
+    let place = Place::new();
+    place.file("waits.yaml", WAITS);
+    let mut server = place.up(None).unwrap();
+    place.argosy(&["submit", "waits.yaml"]);
+    let mut watch = place.command(&["watch", "waits"]);
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Both stay open: nobody may find that nobody reads any more.
+    let out = std::io::BufReader::new(watch.stdout.take().unwrap());
+    let err = std::io::BufReader::new(watch.stderr.take().unwrap());
+    let (mut out, mut err) = (std::io::BufRead::lines(out), std::io::BufRead::lines(err));
+    assert!(out.any(|line| line.unwrap().contains("waits Running")));
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    assert!(err.any(|line| line.unwrap().contains("the server is away")));
+    // At another address.
+    let server = place.up(None).unwrap();
+    assert_eq!(place.argosy(&["resume", "waits"]).code, Some(0));
+    assert!(out.all(|line| line.is_ok()), "it is read to its end");
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+    server.stop();
+}
+
+#[test]
 fn a_server_is_stopped_in_order_as_soon_as_it_has_greeted() {
     let place = Place::new();
     for _ in 0..5 {

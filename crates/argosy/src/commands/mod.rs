@@ -35,8 +35,8 @@ impl Context {
         if let Some(url) = &self.config.server {
             return Client::remote(url, &self.config.namespace);
         }
-        if let Some(address) = embed::live_server(&self.config.data) {
-            return Client::remote(&format!("http://{address}"), &self.config.namespace);
+        if let Some(living) = Client::living(&self.config.data, &self.config.namespace) {
+            return Ok(living);
         }
         embed::reading(&self.config.data, &self.config.namespace).await
     }

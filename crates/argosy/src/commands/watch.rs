@@ -10,7 +10,7 @@ use super::Context;
 use super::get::{now_ms, path};
 use crate::client::{Client, Results, quote};
 use crate::failure::{Failure, RUN_FAILED};
-use crate::out::{self, say};
+use crate::out::{self, note, say};
 use crate::show;
 
 /// How often a drawing is refreshed while nothing changes, so that durations go on.
@@ -94,19 +94,39 @@ impl Following {
         name: &str,
         how: Show,
     ) -> Result<Following, Failure> {
-        let selector = quote(&format!("metadata.name={name}"));
-        let events = format!(
-            "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
-            quote(&client.space),
-            how != Show::Nothing
-        );
-        let events = client.lines(&events).await?;
+        let events = events(client, name, how).await?;
         Ok(Following { client: client.clone(), name: name.to_owned(), how, events })
     }
 
-    /// Follows it to its end and returns it.
+    /// Follows it to its end and returns it, also over a restart of the server.
     pub(super) async fn end(mut self) -> Result<Value, Failure> {
         let mut screen = Screen::default();
+        loop {
+            let away = match self.end_here(&mut screen).await {
+                Err(failure) if failure.is_unreachable() => failure,
+                ended => return ended,
+            };
+            self.begin_again(away).await?;
+        }
+    }
+
+    async fn begin_again(&mut self, mut away: Failure) -> Result<(), Failure> {
+        loop {
+            note!("the server is away: waiting for it, for a minute");
+            self.client = self.client.again().await.ok_or(away)?;
+            match events(&self.client, &self.name, self.how).await {
+                Err(failure) if failure.is_unreachable() => away = failure,
+                begun => {
+                    // It may have been deleted meanwhile, which is told.
+                    self.events = begun?;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The same, as long as the server lives.
+    async fn end_here(&mut self, screen: &mut Screen) -> Result<Value, Failure> {
         let mut last = Value::Null;
         loop {
             let next = tokio::time::timeout(REDRAW, self.events.next()).await;
@@ -128,6 +148,17 @@ impl Following {
             }
         }
     }
+}
+
+/// The run now, and at every change.
+async fn events(client: &Client, name: &str, how: Show) -> Result<Results, Failure> {
+    let selector = quote(&format!("metadata.name={name}"));
+    let path = format!(
+        "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
+        quote(&client.space),
+        how != Show::Nothing
+    );
+    client.lines(&path).await
 }
 
 fn over(last: Value) -> Result<Value, Failure> {
