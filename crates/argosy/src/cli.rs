@@ -305,7 +305,7 @@ pub(crate) struct LogsArgs {
     /// Go on until the run ends
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Only the last lines of each attempt
+    /// Only the last lines of each container
     #[arg(long, value_name = "COUNT")]
     pub(crate) tail: Option<usize>,
     /// Only lines that match this regular expression

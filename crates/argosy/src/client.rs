@@ -44,8 +44,16 @@ pub(crate) struct Client {
     pub(crate) space: String,
 }
 
+type Flow<T> = std::pin::Pin<Box<dyn Stream<Item = Result<T, Failure>> + Send>>;
+
 /// The answer's body, in pieces.
-pub(crate) type Pieces = std::pin::Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>;
+pub(crate) type Pieces = Flow<Bytes>;
+
+/// Whole lines of the answer.
+pub(crate) type Blocks = Flow<Bytes>;
+
+/// The results in an answer.
+pub(crate) type Results = Flow<Value>;
 
 impl Client {
     /// The door in this process.
@@ -182,10 +190,7 @@ impl Client {
     }
 
     /// A request whose answer is one `{"result": ...}` a line, as long as the server has some.
-    pub(crate) async fn lines(
-        &self,
-        path: &str,
-    ) -> Result<impl Stream<Item = Result<Value, Failure>> + use<>, Failure> {
+    pub(crate) async fn lines(&self, path: &str) -> Result<Results, Failure> {
         let blocks = self.blocks(path).await?;
         Ok(Box::pin(blocks.flat_map(|block| {
             stream::iter(match block {
@@ -197,10 +202,7 @@ impl Client {
 
     /// The same as whole lines of text, as many at a time as there are. What breaks off is an error,
     /// and the last.
-    pub(crate) async fn blocks(
-        &self,
-        path: &str,
-    ) -> Result<impl Stream<Item = Result<Bytes, Failure>> + use<>, Failure> {
+    pub(crate) async fn blocks(&self, path: &str) -> Result<Blocks, Failure> {
         let pieces = self.bytes(path).await?;
         Ok(Box::pin(stream::unfold(
             (pieces, BytesMut::new()),

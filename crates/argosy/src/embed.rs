@@ -8,6 +8,7 @@ use argosy_api::http::{Door, router};
 use argosy_api::ports;
 use argosy_blob::s3::{Attempts, Keys};
 use argosy_exec::local::{Level, ObjectDoor};
+use argosy_model::{Code, Diagnostic};
 use argosy_server::{Local, MachineOptions, Options, Reader, Service, SystemClock};
 use argosy_spawn::Ability;
 use argosy_store::{Storage, Store};
@@ -50,6 +51,7 @@ impl Embedded {
         s3: Option<SocketAddr>,
     ) -> Result<Embedded, Failure> {
         let data = config.data.clone();
+        has_no_colon(&data)?;
         // Without anybody to take this signal, a limit on the size of files would end the process.
         take_signals_of_large_files()?;
         let mut machine = MachineOptions {
@@ -85,6 +87,23 @@ impl Embedded {
         self.service.stop().await;
         self.thread.end().await;
     }
+}
+
+/// A folder of the data directory is one of the PATH of steps, whose folders `:` parts.
+fn has_no_colon(data: &Path) -> Result<(), Failure> {
+    // The directory may not be there yet, and reached over links.
+    let real = data.ancestors().find_map(|path| path.canonicalize().ok());
+    let has = |path: &Path| path.as_os_str().as_encoded_bytes().contains(&b':');
+    if !has(data) && !real.as_deref().is_some_and(has) {
+        return Ok(());
+    }
+    let shown = real.filter(|real| has(real)).unwrap_or_else(|| data.to_owned());
+    let what = format!(
+        "the data directory cannot have `:` in its path: {} (its tools are in the PATH of steps, \
+         where `:` parts folders)",
+        shown.display()
+    );
+    Err(Diagnostic::new(Code::BadValue, what).help("name another folder with --data").into())
 }
 
 /// The backend and the loop, on the runtime that this is called on.

@@ -8,6 +8,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+/// Bytes that are looked at together from the end of a log.
+const TAIL: usize = 256 << 10;
+
 /// One of a process's two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stream {
@@ -18,7 +21,7 @@ pub enum Stream {
 }
 
 /// The log of one output of one process.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Log {
     /// Whose it is.
     pub attempt: AttemptId,
@@ -78,16 +81,23 @@ pub fn list(data_dir: &Path, run: RunId) -> io::Result<Vec<Log>> {
     Ok(logs)
 }
 
-/// At most `limit` bytes of a log from `offset` on, exactly as they were written; none if it has no
-/// more, or is not there. To follow a log, read from where the last read has ended.
+/// A log for reading; `None` where it is not there.
 ///
 /// # Errors
 /// The system's.
-pub fn read(data_dir: &Path, log: &Log, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
-    let file = match File::open(log.path(data_dir)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
+pub fn open(data_dir: &Path, log: &Log) -> io::Result<Option<File>> {
+    match File::open(log.path(data_dir)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// At most `limit` bytes of a log from `offset` on, exactly as they were written; none if it has no
+/// more. To follow a log, read from where the last read has ended.
+///
+/// # Errors
+/// The system's.
+pub fn read(file: &File, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
     let left = file.metadata()?.len().saturating_sub(offset);
     let mut bytes = vec![0; limit.min(usize::try_from(left).unwrap_or(usize::MAX))];
     let mut filled = 0;
@@ -101,6 +111,35 @@ pub fn read(data_dir: &Path, log: &Log, offset: u64, limit: usize) -> io::Result
     }
     bytes.truncate(filled);
     Ok(bytes)
+}
+
+/// Where the last lines of a log begin, `count` of them at most, and how many they are. It is read
+/// from its end, so that neither its length nor that of its lines matters to memory.
+///
+/// # Errors
+/// The system's.
+pub fn tail(file: &File, count: u64) -> io::Result<(u64, u64)> {
+    let end = file.metadata()?.len();
+    let (mut at, mut lines) = (end, 0);
+    while at > 0 {
+        let from = at.saturating_sub(TAIL as u64);
+        let bytes = read(file, from, usize::try_from(at - from).unwrap_or(TAIL))?;
+        if bytes.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        for (index, byte) in bytes.iter().enumerate().rev() {
+            let behind = from + index as u64 + 1;
+            // The last line may have its end, or not.
+            if behind == end || *byte == b'\n' {
+                if lines == count {
+                    return Ok((behind, lines));
+                }
+                lines += 1;
+            }
+        }
+        at = from;
+    }
+    Ok((0, lines))
 }
 
 #[cfg(test)]
@@ -127,8 +166,36 @@ mod tests {
         for (offset, limit, expected) in
             [(0, 9, &b"a\xff\nb"[..]), (1, 2, b"\xff\n"), (4, 9, b""), (9, 9, b"")]
         {
-            assert_eq!(read(data.path(), &logs[0], offset, limit).unwrap(), expected);
+            let file = open(data.path(), &logs[0]).unwrap().unwrap();
+            assert_eq!(read(&file, offset, limit).unwrap(), expected);
         }
-        assert_eq!(read(data.path(), &log(3, "main", Stream::Out), 0, 9).unwrap(), b"");
+        assert!(open(data.path(), &log(3, "main", Stream::Out)).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_last_lines_are_found_from_the_end() {
+        let data = tempfile::tempdir().unwrap();
+        let path = data.path().join("log");
+        for (text, count, from, lines) in [
+            (&b""[..], 3, 0, 0),
+            (b"a\nb\nc\n", 0, 6, 0),
+            (b"a\nb\nc\n", 1, 4, 1),
+            (b"a\nb\nc\n", 2, 2, 2),
+            (b"a\nb\nc\n", 3, 0, 3),
+            (b"a\nb\nc\n", 9, 0, 3),
+            (b"a\nb\nc", 1, 4, 1),
+            (b"\n\n\n", 2, 1, 2),
+            (b"abc", 1, 0, 1),
+        ] {
+            fs::write(&path, text).unwrap();
+            let found = tail(&File::open(&path).unwrap(), count).unwrap();
+            assert_eq!(found, (from, lines), "{count} of {text:?}");
+        }
+        // A line that is longer than what is looked at together.
+        let long = [&b"a\n"[..], &vec![b'x'; 2 * TAIL + 1], b"\n"].concat();
+        fs::write(&path, &long).unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!((tail(&file, 1).unwrap(), tail(&file, 2).unwrap()), ((2, 1), (0, 2)));
+        assert!(tail(&File::open(data.path()).unwrap(), 1).is_err(), "a folder is no log");
     }
 }

@@ -58,6 +58,11 @@ impl Refusal {
         self.0.first().map_or(Code::BadRequest, |diagnostic| diagnostic.code)
     }
 
+    /// Whether it is that something is not there.
+    pub(super) fn is_not_found(&self) -> bool {
+        self.code() == Code::NotFound
+    }
+
     /// The answer, with another status than the one that its code has.
     pub(super) fn with_status(self, http: StatusCode) -> Response {
         (http, Json(self.body())).into_response()

@@ -21,7 +21,7 @@ impl<'s> Destination<'s> {
     /// The space of the path, which holds unless the query says otherwise.
     pub(super) fn of(space: &'s str, query: &HashMap<String, String>) -> Answer<Destination<'s>> {
         check_space(space)?;
-        Ok(Destination { space, is_default: query::flag(query, "argosy.spaceIsDefault") })
+        Ok(Destination { space, is_default: query::flag(query, "argosy.spaceIsDefault")? })
     }
 
     /// The space that an object goes to.

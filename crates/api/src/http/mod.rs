@@ -11,6 +11,7 @@ mod info;
 mod labels;
 mod library;
 mod lists;
+mod log_options;
 mod logs;
 mod native;
 mod query;

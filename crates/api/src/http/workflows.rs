@@ -146,7 +146,7 @@ pub(super) async fn create_file(
     (given, text): (&Value, &str),
 ) -> Answer<Value> {
     let file = query::value(query, "file").unwrap_or("-");
-    let dry_run = query::flag(query, "dryRun");
+    let dry_run = query::flag(query, "dryRun")?;
     let loaded = load(file, text)?;
     let asked = library::Destination::of(space, query)?;
     let runs = loaded.objects.iter().filter(|object| object.kind == Kind::Workflow);

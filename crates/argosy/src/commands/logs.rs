@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::Context;
 use super::get::path;
 use crate::cli::{LogsArgs, Output};
-use crate::client::{Client, quote, results};
+use crate::client::{Blocks, Client, quote, results};
 use crate::failure::Failure;
 use crate::out;
 
@@ -31,21 +31,21 @@ pub(super) async fn logs(context: &Context, args: &LogsArgs) -> Result<ExitCode,
         }
     }
     let prefix = !args.no_prefix;
-    print(&client, &args.run, &query, prefix, context.output == Output::Json).await?;
+    let blocks = open(&client, &args.run, &query).await?;
+    print(blocks, prefix, context.output == Output::Json).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The logs of a run, as they come.
+pub(super) async fn open(client: &Client, run: &str, query: &str) -> Result<Blocks, Failure> {
+    client.blocks(&format!("{}/log?{query}", path(client, run))).await
 }
 
 /// Prints a run's lines, with the pod in front of each where that is wanted. What could not be read
 /// is told at the end.
-pub(super) async fn print(
-    client: &Client,
-    run: &str,
-    query: &str,
-    prefix: bool,
-    json: bool,
-) -> Result<(), Failure> {
-    let mut blocks = client.blocks(&format!("{}/log?{query}", path(client, run))).await?;
+pub(super) async fn print(mut blocks: Blocks, prefix: bool, json: bool) -> Result<(), Failure> {
     let mut missing = Vec::new();
+    let mut begins = true;
     while let Some(block) = blocks.next().await {
         let block = match block {
             Ok(block) => block,
@@ -60,7 +60,10 @@ pub(super) async fn print(
                 text.extend_from_slice(entry.get().as_bytes());
                 text.push(b'\n');
             }),
-            false => take(&block, &mut text, |entry: Entry<'_>, text| entry.write(prefix, text)),
+            false => take(&block, &mut text, |entry: Entry<'_>, text| {
+                entry.write(prefix && begins, text);
+                begins = !entry.unfinished;
+            }),
         };
         // All lines that have come are written at once: there may be millions.
         out::bytes(&text)?;
@@ -73,7 +76,7 @@ pub(super) async fn print(
 fn take<'t, T: Deserialize<'t>>(
     block: &'t [u8],
     text: &mut Vec<u8>,
-    write: impl Fn(T, &mut Vec<u8>),
+    mut write: impl FnMut(T, &mut Vec<u8>),
 ) -> Vec<Diagnostic> {
     let mut missing = Vec::new();
     for entry in results(block) {
@@ -100,7 +103,8 @@ struct Entry<'t> {
 }
 
 impl Entry<'_> {
-    /// A line as its program wrote it, behind the name of its pod where that is wanted.
+    /// A line, or a piece of one, as its program wrote it, behind the name of its pod where that is
+    /// wanted.
     fn write(&self, prefix: bool, to: &mut Vec<u8>) {
         if prefix {
             to.extend_from_slice(self.pod.as_bytes());
@@ -110,7 +114,7 @@ impl Entry<'_> {
             Ok(bytes) if !bytes.is_empty() => to.extend(bytes),
             _ => to.extend_from_slice(self.content.as_bytes()),
         }
-        if prefix || !self.unfinished {
+        if !self.unfinished {
             to.push(b'\n');
         }
     }

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use serde_json::Value;
+
 use super::watch::{Show, exit_code};
 use super::{Context, submit};
 use crate::cli::RunArgs;
@@ -53,13 +55,9 @@ async fn run_with(context: &Context, client: &Client, args: &RunArgs) -> Result<
         (false, false) if context.output == crate::cli::Output::Text => Show::Lines,
         _ => Show::Nothing,
     };
-    let mut ends = Vec::new();
-    for run in &runs {
-        let end = submit::see_through(client, run, how, args.log).await?;
-        if !context.print(&end)? && how != Show::Tree {
-            out::text(&show::run(&end, super::get::now_ms(), false))?;
-        }
-        ends.push(end);
-    }
-    Ok(exit_code(&ends))
+    let close = |end: &Value| match context.print(end)? || how == Show::Tree {
+        true => Ok(()),
+        false => out::text(&show::run(end, super::get::now_ms(), false)),
+    };
+    Ok(exit_code(&submit::see_through(client, &runs, how, args.log, close).await?))
 }

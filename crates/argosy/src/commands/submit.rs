@@ -6,13 +6,16 @@ use std::process::ExitCode;
 use argosy_model::{Code, Diagnostic};
 use serde_json::{Value, json};
 
-use super::watch::{Show, exit_code, follow};
+use super::watch::{Following, Show, exit_code};
 use super::{Context, logs};
 use crate::cli::{Given, SubmitArgs};
-use crate::client::{Client, quote};
+use crate::client::{Blocks, Client, quote};
 use crate::failure::{Failure, warn};
 use crate::input;
 use crate::out::{note, say};
+
+/// Runs that are followed from their beginning at once; each may take two connections.
+const AT_ONCE: usize = 16;
 
 pub(super) async fn submit(context: &Context, args: SubmitArgs) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
@@ -29,33 +32,68 @@ pub(super) async fn submit(context: &Context, args: SubmitArgs) -> Result<ExitCo
     if args.dry_run || !follows {
         return Ok(ExitCode::SUCCESS);
     }
-    let mut ends = Vec::new();
-    for run in &runs {
-        let how = if args.watch { Show::live() } else { Show::Nothing };
-        let end = see_through(&client, run, how, args.log).await?;
-        how.close(&end)?;
-        ends.push(end);
-    }
+    let how = if args.watch { Show::live() } else { Show::Nothing };
+    let ends = see_through(&client, &runs, how, args.log, |end| how.close(end)).await?;
     Ok(exit_code(&ends))
 }
 
-/// Follows a run that was submitted, with its logs where they are wanted.
+/// Follows runs that were submitted, one after the other, with their logs where they are wanted.
 pub(super) async fn see_through(
     client: &Client,
-    run: &Value,
+    runs: &[Value],
     how: Show,
     with_logs: bool,
-) -> Result<Value, Failure> {
-    let text = |field: &str| run["metadata"][field].as_str().unwrap_or_default();
-    let (name, client) = (text("name"), &client.within(text("namespace")));
-    let logs = match with_logs {
-        true => logs::print(client, name, "logOptions.follow=true", true, false).await,
-        false => Ok(()),
-    };
-    match logs {
-        Err(closed) if closed.is_closed() => Err(closed),
-        // Logs that cannot be read do not keep the run from its end.
-        logs => follow(client, name, how).await.and_then(|end| logs.map(|()| end)),
+    mut close: impl FnMut(&Value) -> Result<(), Failure>,
+) -> Result<Vec<Value>, Failure> {
+    let mut ends = Vec::new();
+    for some in runs.chunks(AT_ONCE) {
+        let mut begun = Vec::new();
+        for run in some {
+            begun.push(Seen::begin(client, run, how, with_logs).await);
+        }
+        for seen in begun {
+            let end = seen?.through().await?;
+            close(&end)?;
+            ends.push(end);
+        }
+    }
+    Ok(ends)
+}
+
+/// A run that is looked at from its beginning: it may end, and be gone, while others are shown.
+struct Seen {
+    following: Following,
+    logs: Option<Result<Blocks, Failure>>,
+}
+
+impl Seen {
+    async fn begin(
+        client: &Client,
+        run: &Value,
+        how: Show,
+        with_logs: bool,
+    ) -> Result<Seen, Failure> {
+        let text = |field: &str| run["metadata"][field].as_str().unwrap_or_default();
+        let (name, client) = (text("name"), &client.within(text("namespace")));
+        let following = Following::begin(client, name, how).await?;
+        let logs = match with_logs {
+            true => Some(logs::open(client, name, "logOptions.follow=true").await),
+            false => None,
+        };
+        Ok(Seen { following, logs })
+    }
+
+    async fn through(self) -> Result<Value, Failure> {
+        let logs = match self.logs {
+            Some(Ok(blocks)) => logs::print(blocks, true, false).await,
+            Some(Err(failure)) => Err(failure),
+            None => Ok(()),
+        };
+        match logs {
+            Err(closed) if closed.is_closed() => Err(closed),
+            // Logs that cannot be read do not keep the run from its end.
+            logs => self.following.end().await.and_then(|end| logs.map(|()| end)),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Context;
 use super::get::{now_ms, path};
-use crate::client::{Client, quote};
+use crate::client::{Client, Results, quote};
 use crate::failure::{Failure, RUN_FAILED};
 use crate::out::{self, note, say};
 use crate::show;
@@ -74,55 +74,91 @@ pub(super) fn exit_code(ends: &[Value]) -> ExitCode {
     if succeeded { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) }
 }
 
-/// Follows a run to its end and returns it, also over a restart of the server.
-pub(super) async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
-    let mut screen = Screen::default();
-    let mut client = client.clone();
-    loop {
-        let away = match follow_once(&client, name, how, &mut screen).await {
-            Err(failure) if failure.is_unreachable() => failure,
-            ended => return ended,
-        };
-        note!("the server is away: waiting for it, for a minute");
-        client = client.again().await.ok_or(away)?;
-        // It may have been deleted meanwhile.
-        client.get(&path(&client, name)).await?;
+/// Follows a run to its end and returns it.
+async fn follow(client: &Client, name: &str, how: Show) -> Result<Value, Failure> {
+    Following::begin(client, name, how).await?.end().await
+}
+
+/// A run that is followed. Its last state reaches whoever has begun, even where it is deleted as
+/// soon as it has ended.
+pub(super) struct Following {
+    client: Client,
+    name: String,
+    how: Show,
+    events: Results,
+}
+
+impl Following {
+    pub(super) async fn begin(
+        client: &Client,
+        name: &str,
+        how: Show,
+    ) -> Result<Following, Failure> {
+        let events = events(client, name, how).await?;
+        Ok(Following { client: client.clone(), name: name.to_owned(), how, events })
+    }
+
+    /// Follows it to its end and returns it, also over a restart of the server.
+    pub(super) async fn end(mut self) -> Result<Value, Failure> {
+        let mut screen = Screen::default();
+        loop {
+            let away = match self.end_here(&mut screen).await {
+                Err(failure) if failure.is_unreachable() => failure,
+                ended => return ended,
+            };
+            self.begin_again(away).await?;
+        }
+    }
+
+    async fn begin_again(&mut self, mut away: Failure) -> Result<(), Failure> {
+        loop {
+            note!("the server is away: waiting for it, for a minute");
+            self.client = self.client.again().await.ok_or(away)?;
+            match events(&self.client, &self.name, self.how).await {
+                Err(failure) if failure.is_unreachable() => away = failure,
+                begun => {
+                    // It may have been deleted meanwhile, which is told.
+                    self.events = begun?;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The same, as long as the server lives.
+    async fn end_here(&mut self, screen: &mut Screen) -> Result<Value, Failure> {
+        let mut last = Value::Null;
+        loop {
+            let next = tokio::time::timeout(REDRAW, self.events.next()).await;
+            match next {
+                Ok(Some(event)) => last = event?["object"].take(),
+                Ok(None) if self.how == Show::Nothing => {
+                    let last = over(last)?;
+                    // A run with a short time to live may be gone by now.
+                    let whole = self.client.get(&path(&self.client, &self.name)).await;
+                    return Ok(whole.unwrap_or(last));
+                }
+                Ok(None) => return over(last),
+                Err(_) => {}
+            }
+            match self.how {
+                Show::Tree => screen.draw(&show::run(&last, now_ms(), false))?,
+                Show::Lines => screen.lines(&last)?,
+                Show::Nothing => {}
+            }
+        }
     }
 }
 
-/// The same, as long as the server lives.
-async fn follow_once(
-    client: &Client,
-    name: &str,
-    how: Show,
-    screen: &mut Screen,
-) -> Result<Value, Failure> {
+/// The run now, and at every change.
+async fn events(client: &Client, name: &str, how: Show) -> Result<Results, Failure> {
     let selector = quote(&format!("metadata.name={name}"));
-    let events = format!(
+    let path = format!(
         "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
         quote(&client.space),
         how != Show::Nothing
     );
-    let mut events = client.lines(&events).await?;
-    let mut last = Value::Null;
-    loop {
-        let next = tokio::time::timeout(REDRAW, events.next()).await;
-        match next {
-            Ok(Some(event)) => last = event?["object"].take(),
-            Ok(None) if how == Show::Nothing => {
-                let last = over(last)?;
-                // A run with a short time to live may be gone by now.
-                return Ok(client.get(&path(client, name)).await.unwrap_or(last));
-            }
-            Ok(None) => return over(last),
-            Err(_) => {}
-        }
-        match how {
-            Show::Tree => screen.draw(&show::run(&last, now_ms(), false))?,
-            Show::Lines => screen.lines(&last)?,
-            Show::Nothing => {}
-        }
-    }
+    client.lines(&path).await
 }
 
 fn over(last: Value) -> Result<Value, Failure> {

@@ -239,7 +239,7 @@ impl Core {
         for (id, run) in &batch.ended {
             let expires_ms = run.read().unwrap_or_else(PoisonError::into_inner).expires_ms();
             if expires_ms != 0 {
-                self.expiries.insert((expires_ms, *id));
+                self.expiries.add(*id, expires_ms, run, self.clock.now_ms());
             }
             self.drop_run(*id);
         }

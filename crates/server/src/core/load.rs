@@ -34,7 +34,7 @@ impl Core {
         shared: Arc<RwLock<HashMap<argosy_model::RunId, SharedRun>>>,
     ) -> argosy_store::Result<Loaded> {
         let stored = store.load(clock.now_ms()).await?;
-        let expiries = store.expiring().await?.into_iter().collect();
+        let expiries = super::expiries::Expiries::of(store.expiring().await?);
         let (committed, commits) = mpsc::unbounded_channel();
         let (fetched, found) = mpsc::unbounded_channel();
         let machines = backend.machines().into_iter().map(|(name, capacity)| MachineSpec {

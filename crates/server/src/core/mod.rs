@@ -2,6 +2,7 @@
 
 mod batch;
 mod carry;
+mod expiries;
 mod garbage;
 mod gathered;
 mod load;
@@ -112,7 +113,7 @@ pub(crate) struct Core {
     pub(crate) fetched: mpsc::UnboundedSender<Fetched>,
     pub(crate) wakes: BTreeSet<(i64, RunId)>,
     /// Finished runs that are deleted by themselves, by time.
-    pub(crate) expiries: BTreeSet<(i64, RunId)>,
+    pub(crate) expiries: expiries::Expiries,
     pub(crate) garbage: garbage::Collector,
     pub(crate) lazy_since: Option<Instant>,
     pub(crate) log_from: u64,
@@ -172,7 +173,7 @@ impl Core {
         }
         let now = self.clock.now_ms();
         let wakes = self.wakes.first().filter(|_| !self.holds_back());
-        let wake = wakes.into_iter().chain(self.expiries.first()).map(|(at, _)| *at).min();
+        let wake = wakes.into_iter().map(|(at, _)| *at).chain(self.expiries.next_ms()).min();
         let next = [wake, self.scheduler.next_wake_ms()].into_iter().flatten().min();
         let timed = next.map(|at| Duration::from_millis((at - now).max(0).cast_unsigned()));
         let lazy = self.lazy_since.filter(|_| !self.committing);
@@ -236,8 +237,7 @@ impl Core {
 
     /// Deletes the finished runs whose time has come.
     fn expire_due(&mut self) {
-        let later = self.expiries.split_off(&(self.clock.now_ms() + 1, RunId(0)));
-        for (_, run) in std::mem::replace(&mut self.expiries, later) {
+        for run in self.expiries.take_due(self.clock.now_ms()) {
             self.delete(run);
         }
     }
