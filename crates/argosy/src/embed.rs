@@ -42,18 +42,35 @@ pub(crate) struct Embedded {
     thread: EngineThread,
 }
 
+/// A data directory that this process owns, in which nothing goes on yet.
+pub(crate) struct Owned {
+    store: Arc<dyn Storage>,
+    blobs: Blobs,
+}
+
+impl Owned {
+    /// Takes the data directory, and makes it where it is not there.
+    pub(crate) async fn take(config: &Config) -> Result<Owned, Failure> {
+        has_no_colon(&config.data)?;
+        // Without anybody to take this signal, a limit on the size of files would end the process.
+        take_signals_of_large_files()?;
+        let store: Arc<dyn Storage> = Arc::new(Store::open(&config.data).await?);
+        // Only the owner of the data directory may open its blobs.
+        let blobs = Blobs::open(config)?;
+        Ok(Owned { store, blobs })
+    }
+}
+
 impl Embedded {
     /// Starts on a data directory: whatever was going on there goes on. Objects will be served at
     /// `s3`, if that is given.
     pub(crate) async fn start(
+        owned: Owned,
         config: &Config,
         machine: &Machine,
         s3: Option<SocketAddr>,
     ) -> Result<Embedded, Failure> {
-        let data = config.data.clone();
-        has_no_colon(&data)?;
-        // Without anybody to take this signal, a limit on the size of files would end the process.
-        take_signals_of_large_files()?;
+        let (data, Owned { store, blobs }) = (config.data.clone(), owned);
         let mut machine = MachineOptions {
             allow_host_paths: [&config.allow_host_path[..], &machine.allow_host_path].concat(),
             max_isolation: match machine.isolation {
@@ -63,9 +80,6 @@ impl Embedded {
             },
             objects: None,
         };
-        let store: Arc<dyn Storage> = Arc::new(Store::open(&data).await?);
-        // Only the owner of the data directory may open its blobs.
-        let blobs = Blobs::open(config)?;
         let kept = blobs.store();
         let keys = s3.map(|_| blobs.keys(config)).transpose()?;
         let at = s3.zip(keys);

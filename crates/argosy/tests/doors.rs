@@ -269,6 +269,20 @@ spec:
 }
 
 #[test]
+fn a_second_server_says_whose_the_data_is_and_not_that_a_port_is_taken() {
+    let place = Place::new();
+    let server = place.up(None).unwrap();
+    let address = server.address.strip_prefix("http://").unwrap();
+    let second = place.argosy(&["up", "--listen", address]);
+    assert!(second.err.starts_with("[E0406]"), "{}", second.err);
+    // An address that others reach is refused before any is taken.
+    let open = ["up", "--listen", address, "--s3-listen", "0.0.0.0:0"];
+    let open = place.argosy(&open);
+    assert!(open.err.starts_with("[E0407]"), "{}", open.err);
+    server.stop();
+}
+
+#[test]
 fn who_follows_a_run_follows_it_over_a_restart_of_the_server() {
     let place = Place::new();
     place.file("waits.yaml", WAITS);

@@ -287,6 +287,14 @@ fn inputs_and_outputs_fit_their_template() {
             "E0213 7:42",
         ),
         (
+            "  - name: main\n    volumes:\n    - {name: v, configMap: {name: m, items: [{key: a, path: ../b}]}}\n    container: {image: a, volumeMounts: [{name: v, mountPath: /tmp/v}]}\n",
+            "E0213 8:61",
+        ),
+        (
+            "  - name: main\n    steps: [[{name: a, template: a, withSequence: {count: '100001'}}]]\n  - name: a\n    container: {image: a}\n",
+            "E0107 7:59",
+        ),
+        (
             "  - name: main\n    inputs: {artifacts: [{name: a, path: /a, mode: 010000, optional: true}]}\n    container: {image: a}\n",
             "E0213 7:52",
         ),

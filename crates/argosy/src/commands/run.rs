@@ -8,7 +8,7 @@ use super::watch::{Show, exit_code};
 use super::{Context, submit};
 use crate::cli::RunArgs;
 use crate::client::Client;
-use crate::embed::{self, Embedded};
+use crate::embed::{self, Embedded, Owned};
 use crate::failure::Failure;
 use crate::out::{self, note};
 use crate::show;
@@ -20,7 +20,9 @@ pub(super) async fn run(context: &Context, args: RunArgs) -> Result<ExitCode, Fa
     }
     // What keeps it from going on, such as a full disk, is said; all else is told by the run.
     super::log("error");
-    let embedded = Embedded::start(&context.config, &args.machine, None).await?;
+    let embedded =
+        Embedded::start(Owned::take(&context.config).await?, &context.config, &args.machine, None)
+            .await?;
     let client = Client::embedded(embedded.router.clone(), &context.config.namespace);
     let code = tokio::select! {
         code = run_with(context, &client, &args) => code,

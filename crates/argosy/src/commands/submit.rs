@@ -32,7 +32,7 @@ pub(super) async fn submit(context: &Context, args: SubmitArgs) -> Result<ExitCo
     if args.dry_run || !follows {
         return Ok(ExitCode::SUCCESS);
     }
-    let how = if args.watch { Show::live() } else { Show::Nothing };
+    let how = if args.watch { Show::live() } else { Show::Outcome };
     let ends = see_through(&client, &runs, how, args.log, |end| how.close(end)).await?;
     Ok(exit_code(&ends))
 }

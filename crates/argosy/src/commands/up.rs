@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::Context;
 use crate::cli::UpArgs;
-use crate::embed::{self, Embedded};
+use crate::embed::{self, Embedded, Owned};
 use crate::failure::Failure;
 use crate::out::{self, note};
 use crate::serve::serve;
@@ -19,16 +19,20 @@ use crate::serve::serve;
 pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Failure> {
     super::log("info");
     let listen = if args.listen.is_empty() { context.config.listen.clone() } else { args.listen };
+    let s3_listen = args.s3_listen.or(context.config.s3_listen);
+    listen.iter().chain(&s3_listen).try_for_each(judge)?;
+    // Whoever owns it has the addresses too.
+    let owned = Owned::take(&context.config).await?;
     let mut listeners = Vec::new();
     for address in listen {
         listeners.push(bind(address, "--listen").await?);
     }
-    let s3_listener = match args.s3_listen.or(context.config.s3_listen) {
+    let s3_listener = match s3_listen {
         Some(address) => Some(bind(address, "--s3-listen").await?),
         None => None,
     };
     let s3_address = s3_listener.as_ref().and_then(|listener| listener.local_addr().ok());
-    let mut embedded = Embedded::start(&context.config, &args.machine, s3_address).await?;
+    let mut embedded = Embedded::start(owned, &context.config, &args.machine, s3_address).await?;
     let addresses: Vec<SocketAddr> =
         listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     let (stop, stopped) = watch::channel(false);
@@ -64,14 +68,19 @@ pub(super) async fn up(context: &Context, args: UpArgs) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-async fn bind(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
-    if !address.ip().is_loopback() {
-        let what = format!("{address} can be reached from other machines");
-        return Err(Failure(vec![
-            Diagnostic::new(Code::ListenRefused, what)
-                .help("listen on 127.0.0.1 or [::1] until authentication can be configured"),
-        ]));
+/// Refuses an address that others can reach.
+fn judge(address: &SocketAddr) -> Result<(), Failure> {
+    if address.ip().is_loopback() {
+        return Ok(());
     }
+    let what = format!("{address} can be reached from other machines");
+    Err(Failure(vec![
+        Diagnostic::new(Code::ListenRefused, what)
+            .help("listen on 127.0.0.1 or [::1] until authentication can be configured"),
+    ]))
+}
+
+async fn bind(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         let what = format!("cannot listen on {address}: {error}");
         let help = format!("choose another with {option}");

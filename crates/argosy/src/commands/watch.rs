@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Context;
 use super::get::{now_ms, path};
+use crate::cli::Output;
 use crate::client::{Client, Results, quote};
 use crate::failure::{Failure, RUN_FAILED};
 use crate::out::{self, note, say};
@@ -23,8 +24,10 @@ pub(super) enum Show {
     Tree,
     /// A line for each step that changes.
     Lines,
-    /// Not at all.
+    /// Not at all, but all of its end is wanted.
     Nothing,
+    /// Not at all, and nothing but how it ends is wanted.
+    Outcome,
 }
 
 impl Show {
@@ -37,28 +40,34 @@ impl Show {
     pub(super) fn close(self, end: &Value) -> Result<(), Failure> {
         match self {
             Show::Lines => out::text(&show::run(end, now_ms(), false)),
-            Show::Tree | Show::Nothing => Ok(()),
+            Show::Tree | Show::Nothing | Show::Outcome => Ok(()),
         }
     }
 }
 
 pub(super) async fn watch(context: &Context, run: &str) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
-    let workflow = client.get(&path(&client, run)).await?;
-    let name = workflow["metadata"]["name"].as_str().unwrap_or_default();
+    let name = named(&client, run).await?;
     let how = Show::live();
-    let end = follow(&client, name, how).await?;
+    let end = follow(&client, &name, how).await?;
     how.close(&end)?;
     Ok(exit_code(&[end]))
+}
+
+/// The name of a run that a person has called by it, or otherwise.
+async fn named(client: &Client, run: &str) -> Result<String, Failure> {
+    let workflow = client.get(&format!("{}?argosy.nodes=false", path(client, run))).await?;
+    Ok(workflow["metadata"]["name"].as_str().unwrap_or_default().to_owned())
 }
 
 pub(super) async fn wait(context: &Context, runs: &[String]) -> Result<ExitCode, Failure> {
     let client = context.client().await?;
     let mut ends = Vec::new();
     for run in runs {
-        let workflow = client.get(&path(&client, run)).await?;
-        let name = workflow["metadata"]["name"].as_str().unwrap_or_default();
-        let end = follow(&client, name, Show::Nothing).await?;
+        let name = &*named(&client, run).await?;
+        let is_whole = matches!(context.output, Output::Json | Output::Yaml);
+        let how = if is_whole { Show::Nothing } else { Show::Outcome };
+        let end = follow(&client, name, how).await?;
         if !context.print(&end)? {
             let phase = end["status"]["phase"].as_str().unwrap_or_default();
             say!("{name} {}", show::paint(phase, phase))?;
@@ -144,7 +153,7 @@ impl Following {
             match self.how {
                 Show::Tree => screen.draw(&show::run(&last, now_ms(), false))?,
                 Show::Lines => screen.lines(&last)?,
-                Show::Nothing => {}
+                Show::Nothing | Show::Outcome => {}
             }
         }
     }
@@ -156,7 +165,7 @@ async fn events(client: &Client, name: &str, how: Show) -> Result<Results, Failu
     let path = format!(
         "/api/v1/workflow-events/{}?listOptions.fieldSelector={selector}&listOptions.resourceVersion=0&argosy.nodes={}",
         quote(&client.space),
-        how != Show::Nothing
+        matches!(how, Show::Tree | Show::Lines)
     );
     client.lines(&path).await
 }

@@ -170,6 +170,12 @@ impl Build<'_> {
             }
             _ => {}
         }
+        if let Some(count) = sequence.count.as_deref().and_then(|count| count.parse().ok())
+            && let Err(refused) = limits::ITEMS.check(count, "withSequence")
+        {
+            let mark = node.get("count").unwrap_or(node).mark;
+            self.sink.refuse(Code::TooLarge, mark, refused.what);
+        }
         sequence
     }
 

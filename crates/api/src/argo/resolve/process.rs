@@ -10,6 +10,7 @@ use argosy_model::{Code, resources};
 
 use super::build::{Build, by_name};
 use super::{names, volumes};
+use crate::argo::sink::Sink;
 use crate::argo::yaml::Node;
 
 impl Build<'_> {
@@ -83,11 +84,7 @@ impl Build<'_> {
             }
         }
         let sub_path = node.text("subPath");
-        if sub_path.starts_with('/') || sub_path.split('/').any(|part| part == "..") {
-            let mark = node.get("subPath").unwrap_or(node).mark;
-            let what = format!("{sub_path:?} is not a path inside of the volume");
-            self.sink.refuse(Code::BadValue, mark, what);
-        }
+        check_inside(&mut self.sink, node, "subPath");
         Mount {
             volume: node.text("name").to_owned(),
             path: node.text("mountPath").to_owned(),
@@ -155,6 +152,10 @@ impl Build<'_> {
                 self.sink.refuse(Code::Unresolved, template.mark, what);
                 continue;
             };
+            let stores = ["secret", "configMap"].iter().filter_map(|store| node.get(store));
+            for item in stores.flat_map(|store| store.list("items")) {
+                check_inside(&mut self.sink, item, "path");
+            }
             match volumes::source(node) {
                 Some(source) => found.push(Volume { name: name.to_owned(), source }),
                 None => {
@@ -164,6 +165,16 @@ impl Build<'_> {
             }
         }
         found
+    }
+}
+
+/// A path that a field gives is inside of its volume, as Kubernetes has it.
+fn check_inside(sink: &mut Sink, node: &Node, field: &str) {
+    let path = node.text(field);
+    if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        let mark = node.get(field).unwrap_or(node).mark;
+        let what = format!("{path:?} is not a path inside of the volume");
+        sink.refuse(Code::BadValue, mark, what);
     }
 }
 
