@@ -113,9 +113,12 @@ fn a_job_goes_on_when_the_process_that_moves_its_output_is_killed() {
     let mut client = house.client();
     let go = house.path("go");
     assert!(Command::new("mkfifo").arg(&go).status().unwrap().success());
-    // More than a pipe holds, before and after.
-    let script = format!("yes | head -c {MUCH}; read go < {}; yes | head -c {MUCH}", go.display());
-    let job = client.started(&shell(&house, "a", &script));
+    // As much as it takes until there is one, and more than a pipe holds after that.
+    let go_on = "read go < $0; kill $!; yes | head -c";
+    let argv = ["sh", "-c", &format!("yes & {go_on} {MUCH}"), go.to_str().unwrap()];
+    let argv = argv.map(String::from).to_vec();
+    let stdout = Some(PathBuf::from("/dev/null"));
+    let job = client.started(&Start { argv, stdout, ..shell(&house, "a", "") });
     for mover in children(client.spawner).into_iter().filter(|pid| *pid != job) {
         kill(mover, Signal::KILL);
     }

@@ -180,6 +180,8 @@ impl Client {
                 Ok(0) => return None,
                 Ok(length) => self.decoder.push(&buffer[..length]),
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                // A read with a limit of time is not begun again by the system.
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => panic!("no report in time: {error}"),
             }
         }
