@@ -131,6 +131,21 @@ impl Client {
         }
     }
 
+    /// The answer's body; one that is a refusal is an error.
+    async fn answer(
+        &self,
+        method: Method,
+        path: &str,
+        kind: &str,
+        body: Bytes,
+    ) -> Result<Pieces, Failure> {
+        let (status, pieces) = self.send(method, path, kind, body).await?;
+        if status.is_success() {
+            return Ok(pieces);
+        }
+        Err(refusal(status, &whole(pieces).await?))
+    }
+
     /// A request whose answer is one JSON value.
     pub(crate) async fn json(
         &self,
@@ -139,14 +154,7 @@ impl Client {
         kind: &str,
         body: Bytes,
     ) -> Result<Value, Failure> {
-        let (status, mut pieces) = self.send(method, path, kind, body).await?;
-        let mut all = BytesMut::new();
-        while let Some(piece) = pieces.next().await {
-            all.extend_from_slice(&piece?);
-        }
-        if !status.is_success() {
-            return Err(refusal(status, &all));
-        }
+        let all = whole(self.answer(method, path, kind, body).await?).await?;
         serde_json::from_slice(&all).map_err(|error| {
             Failure::unreachable(
                 format!("the answer is not JSON: {error}"),
@@ -157,16 +165,7 @@ impl Client {
 
     /// A request whose answer is one JSON value, as its bytes come.
     pub(crate) async fn bytes(&self, path: &str) -> Result<Pieces, Failure> {
-        let (status, mut pieces) =
-            self.send(Method::GET, path, "application/json", Bytes::new()).await?;
-        if status.is_success() {
-            return Ok(pieces);
-        }
-        let mut all = BytesMut::new();
-        while let Some(piece) = pieces.next().await {
-            all.extend_from_slice(&piece?);
-        }
-        Err(refusal(status, &all))
+        self.answer(Method::GET, path, "application/json", Bytes::new()).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
@@ -228,6 +227,15 @@ impl Client {
             },
         )))
     }
+}
+
+/// All of a body.
+async fn whole(mut pieces: Pieces) -> Result<BytesMut, Failure> {
+    let mut all = BytesMut::new();
+    while let Some(piece) = pieces.next().await {
+        all.extend_from_slice(&piece?);
+    }
+    Ok(all)
 }
 
 fn split(answer: Response<Body>) -> (http::StatusCode, Pieces) {

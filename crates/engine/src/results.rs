@@ -57,7 +57,7 @@ fn read_by(template: &Template) -> Read {
             OutputFrom::Expression(source) => read.expression(source),
             OutputFrom::Unset | OutputFrom::Supplied => {}
         }
-        read.texts([&output.default.clone().unwrap_or_default(), &output.global_name]);
+        read.texts(output.default.iter().chain([&output.global_name]));
     }
     for output in &template.outputs.artifacts {
         read.artifact(&output.source);
